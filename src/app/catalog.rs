@@ -1,0 +1,92 @@
+//! The one writer of the catalogue: build, then publish.
+//!
+//! **Invariants**: one change at a time; readers keep the old snapshot until the new one is complete; an unchanged
+//! catalogue keeps its revision. **Threads**: called off the request path; building runs on the compute pool.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::watch;
+use tracing::info;
+
+use crate::domain::agent::{AgentId, AgentSettings};
+use crate::domain::playbook::Playbook;
+use crate::domain::revision::Revision;
+use crate::engine::builder::{self, BuildError};
+use crate::engine::publish::SnapshotCell;
+
+/// Writes to the cell that readers read from.
+#[derive(Debug)]
+pub struct Catalog {
+    cell: Arc<SnapshotCell>,
+    published: watch::Sender<Revision>,
+    writer: Mutex<()>,
+}
+
+impl Catalog {
+    /// An empty catalogue.
+    #[must_use]
+    pub fn new() -> Self {
+        let (published, _) = watch::channel(Revision::default());
+        Self { cell: Arc::new(SnapshotCell::new()), published, writer: Mutex::new(()) }
+    }
+
+    /// Where readers read.
+    #[must_use]
+    pub fn cell(&self) -> Arc<SnapshotCell> {
+        Arc::clone(&self.cell)
+    }
+
+    /// Tells of each published revision.
+    #[must_use]
+    pub fn revisions(&self) -> watch::Receiver<Revision> {
+        self.published.subscribe()
+    }
+
+    /// Makes these the playbooks of an agent. Returns the revision at which they are; the present one when nothing
+    /// differs.
+    ///
+    /// # Errors
+    /// When their index cannot be built; the present one stays.
+    pub fn replace(
+        &self,
+        agent: &AgentId,
+        playbooks: Vec<Arc<Playbook>>,
+        settings: AgentSettings,
+    ) -> Result<Revision, BuildError> {
+        let _turn = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(revision) = self.unchanged(agent, &playbooks, settings) {
+            return Ok(revision);
+        }
+        let started = Instant::now();
+        let index = Arc::new(builder::build(playbooks, settings)?);
+        let playbook_count = index.playbooks().len();
+        let snapshot = self.cell.read(|snapshot| snapshot.with_agent(agent.clone(), index));
+        let revision = self.cell.publish(snapshot).expect("the one writer publishes the next revision");
+        self.published.send_replace(revision);
+        let build_ms = started.elapsed().as_millis();
+        info!(%revision, %agent, playbook_count, build_ms, "published snapshot");
+        Ok(revision)
+    }
+
+    fn unchanged(
+        &self,
+        agent: &AgentId,
+        playbooks: &[Arc<Playbook>],
+        settings: AgentSettings,
+    ) -> Option<Revision> {
+        let mut offered: Vec<_> = playbooks.iter().map(|p| (p.slug().clone(), p.digest())).collect();
+        offered.sort();
+        self.cell.read(|snapshot| {
+            let index = snapshot.agent(agent.as_str())?;
+            let present = index.playbooks().iter().map(|p| (p.slug().clone(), p.digest()));
+            (index.settings() == settings && present.eq(offered)).then(|| snapshot.revision())
+        })
+    }
+}
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Self::new()
+    }
+}

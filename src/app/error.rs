@@ -1,0 +1,161 @@
+//! The error table: a closed set of reasons to branch on, each with its code, and a sentence to read.
+
+use std::fmt;
+
+use crate::domain::limits::ERROR_MESSAGE_BYTES_MAX;
+use crate::domain::query::QueryError;
+use crate::domain::text::prefix_bytes;
+
+/// What kind of answer an error is. Maps to gRPC in `transport/grpc/status.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The request is wrong in itself.
+    InvalidArgument,
+    /// Something that the request names does not exist.
+    NotFound,
+    /// The caller may not do this.
+    PermissionDenied,
+    /// The request was right once, and is not in the present state.
+    FailedPrecondition,
+    /// A limit is reached.
+    ResourceExhausted,
+    /// It is declared and not built yet.
+    Unimplemented,
+    /// It may work later.
+    Unavailable,
+    /// A fault of ours.
+    Internal,
+}
+
+/// Why a call failed: stable, to branch on. Sent as the reason of a `google.rpc.ErrorInfo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A field is missing, malformed or over its limit.
+    FieldInvalid,
+    /// The message is not what the contract says: wrong UTF-8, wrong wire types, truncated.
+    MessageMalformed,
+    /// The message is over the service's limit.
+    MessageTooLarge,
+    /// There is no such agent.
+    AgentUnknown,
+    /// The slug is not on the menu that the token proves.
+    SlugNotOnMenu,
+    /// The token was not made here, or was changed.
+    MenuTokenInvalid,
+    /// The token was made for another run.
+    MenuTokenOtherRun,
+    /// The token was made for another turn.
+    MenuTokenOtherTurn,
+    /// The token's time is over.
+    MenuTokenExpired,
+    /// The playbook was withdrawn after the menu was made.
+    PlaybookWithdrawn,
+    /// The revision that the call waits for was not reached in time.
+    RevisionNotReached,
+    /// The method or the field is declared and not built yet.
+    NotBuiltYet,
+    /// There is no such method.
+    MethodUnknown,
+    /// A fault of ours.
+    Internal,
+}
+
+impl Reason {
+    /// The reason as it is sent, and its code.
+    #[must_use]
+    pub fn row(self) -> (&'static str, Code) {
+        match self {
+            Self::FieldInvalid => ("FIELD_INVALID", Code::InvalidArgument),
+            Self::MessageMalformed => ("MESSAGE_MALFORMED", Code::InvalidArgument),
+            Self::MessageTooLarge => ("MESSAGE_TOO_LARGE", Code::ResourceExhausted),
+            Self::AgentUnknown => ("AGENT_UNKNOWN", Code::NotFound),
+            Self::SlugNotOnMenu => ("SLUG_NOT_ON_MENU", Code::NotFound),
+            Self::MenuTokenInvalid => ("MENU_TOKEN_INVALID", Code::PermissionDenied),
+            Self::MenuTokenOtherRun => ("MENU_TOKEN_OTHER_RUN", Code::PermissionDenied),
+            Self::MenuTokenOtherTurn => ("MENU_TOKEN_OTHER_TURN", Code::PermissionDenied),
+            Self::MenuTokenExpired => ("MENU_TOKEN_EXPIRED", Code::FailedPrecondition),
+            Self::PlaybookWithdrawn => ("PLAYBOOK_WITHDRAWN", Code::FailedPrecondition),
+            Self::RevisionNotReached => ("REVISION_NOT_REACHED", Code::Unavailable),
+            Self::NotBuiltYet => ("NOT_BUILT_YET", Code::Unimplemented),
+            Self::MethodUnknown => ("METHOD_UNKNOWN", Code::Unimplemented),
+            Self::Internal => ("INTERNAL", Code::Internal),
+        }
+    }
+}
+
+/// A call that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    reason: Reason,
+    message: String,
+    metadata: Vec<(&'static str, String)>,
+}
+
+impl Error {
+    /// An error with a sentence: lower case, no full stop, names the thing, the limit and what to do.
+    #[must_use]
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        message.truncate(prefix_bytes(&message, ERROR_MESSAGE_BYTES_MAX).len());
+        Self { reason, message, metadata: Vec::new() }
+    }
+
+    /// A field that is missing, malformed or over its limit.
+    #[must_use]
+    pub fn field(field: &'static str, message: impl fmt::Display) -> Self {
+        Self::new(Reason::FieldInvalid, format!("{field}: {message}")).with("field", field)
+    }
+
+    /// A field that is declared and not built yet.
+    #[must_use]
+    pub fn field_not_built(field: &'static str) -> Self {
+        let message = format!("the field `{field}` is declared and not built yet; leave it out");
+        Self::new(Reason::NotBuiltYet, message).with("field", field)
+    }
+
+    /// A method that is declared and not built yet.
+    #[must_use]
+    pub fn method_not_built(method: &'static str) -> Self {
+        let message = format!("the method {method} is declared and not built yet");
+        Self::new(Reason::NotBuiltYet, message).with("method", method)
+    }
+
+    /// The same error with a fact for programs.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.metadata.push((key, value.into()));
+        self
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// The sentence.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Facts for programs.
+    #[must_use]
+    pub fn metadata(&self) -> &[(&'static str, String)] {
+        &self.metadata
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<QueryError> for Error {
+    fn from(error: QueryError) -> Self {
+        Self::field(error.field, error.message)
+    }
+}

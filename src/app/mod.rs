@@ -1,0 +1,11 @@
+//! The use cases. Owns the ports; knows neither gRPC nor the command line.
+
+pub mod error;
+pub mod ports;
+
+pub mod catalog;
+pub mod offer;
+pub mod packs;
+pub mod read;
+pub mod report;
+pub mod token;

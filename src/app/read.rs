@@ -1,0 +1,216 @@
+//! What an orchestrator asks on every turn: select a menu, load a playbook.
+//!
+//! **Invariants**: each answer is read from one snapshot; nothing here waits but [`Reader::wait_for`].
+//! **Threads**: shared by all requests; each thread has its own scratch.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::catalog::Catalog;
+use super::error::{Error, Reason};
+use super::offer::{self, Tool, ToolFormat};
+use super::ports::Clock;
+use super::token::{Binding, Claims, MenuSigner};
+use crate::domain::digest::Digest;
+use crate::domain::limits::MIN_REVISION_WAIT_MAX;
+use crate::domain::menu::Menu;
+use crate::domain::playbook::Playbook;
+use crate::domain::query::MenuQuery;
+use crate::domain::revision::Revision;
+use crate::domain::slug::Slug;
+use crate::domain::text;
+use crate::engine::publish::SnapshotCell;
+use crate::engine::scratch::Scratch;
+use crate::engine::select::select;
+use crate::engine::snapshot::AgentIndex;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Answers menus and playbooks from the current snapshot.
+#[derive(Debug)]
+pub struct Reader {
+    cell: Arc<SnapshotCell>,
+    revisions: watch::Receiver<Revision>,
+    signer: MenuSigner,
+    clock: Arc<dyn Clock>,
+}
+
+/// One turn of one agent, checked.
+#[derive(Clone, Debug)]
+pub struct SelectRequest {
+    /// The agent.
+    pub agent_id: String,
+    /// The run, when the caller named one.
+    pub run_id: Option<String>,
+    /// The turn, when the caller named one.
+    pub turn_id: Option<String>,
+    /// What was asked.
+    pub query: MenuQuery,
+    /// The shape of the tool.
+    pub tool_format: ToolFormat,
+}
+
+/// A turn's menu, ready to send.
+#[derive(Clone, Debug)]
+pub struct SelectAnswer {
+    /// The menu.
+    pub menu: Menu,
+    /// Its proof.
+    pub menu_token: String,
+    /// The tool; none without a menu.
+    pub tool: Option<Tool>,
+    /// The menu as text.
+    pub prompt_block: String,
+    /// The digest of the menu as shown.
+    pub menu_digest: Digest,
+    /// Whether run state took part.
+    pub runs: RunsStatus,
+    /// The revision it was read from.
+    pub revision: Revision,
+}
+
+/// Whether run state took part in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsStatus {
+    /// A run was named, and there is no run state.
+    Unavailable,
+    /// No run was named.
+    NotAsked,
+}
+
+/// A playbook of a menu, asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadRequest<'a> {
+    /// The proof of the menu.
+    pub menu_token: &'a str,
+    /// The playbook.
+    pub slug: &'a str,
+    /// The run that the menu was selected for.
+    pub run_id: Option<&'a str>,
+    /// The turn that the menu was selected for.
+    pub turn_id: Option<&'a str>,
+}
+
+/// A playbook, ready to send.
+#[derive(Clone, Debug)]
+pub struct LoadAnswer {
+    /// The playbook as it is now.
+    pub playbook: Arc<Playbook>,
+    /// Whether it was edited after the menu was made.
+    pub revised_since_menu: bool,
+    /// The revision it was read from.
+    pub revision: Revision,
+}
+
+impl Reader {
+    /// A reader of this catalogue.
+    #[must_use]
+    pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>) -> Self {
+        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock }
+    }
+
+    /// Waits until the catalogue has reached a revision, at most as long as the caller gives it and
+    /// [`MIN_REVISION_WAIT_MAX`].
+    ///
+    /// # Errors
+    /// When it has not in time.
+    pub async fn wait_for(&self, revision: Revision, patience: Duration) -> Result<(), Error> {
+        let mut revisions = self.revisions.clone();
+        let reached = revisions.wait_for(|present| *present >= revision);
+        if let Ok(Ok(_)) = tokio::time::timeout(patience.min(MIN_REVISION_WAIT_MAX), reached).await {
+            Ok(())
+        } else {
+            let present = *self.revisions.borrow();
+            let message =
+                format!("the catalogue is at revision {present}, and {revision} was not reached in time");
+            Err(Error::new(Reason::RevisionNotReached, message).with("revision", present.to_string()))
+        }
+    }
+
+    /// Selects the menu of a turn.
+    ///
+    /// # Errors
+    /// An unknown agent.
+    pub fn select(&self, request: &SelectRequest) -> Result<SelectAnswer, Error> {
+        let (menu, revision) = self.cell.read(|snapshot| {
+            let index = snapshot.agent(&request.agent_id).ok_or_else(|| unknown_agent(&request.agent_id))?;
+            Ok::<_, Error>((select_pooled(index, &request.query), snapshot.revision()))
+        })?;
+        let binding = Binding {
+            agent: &request.agent_id,
+            run: request.run_id.as_deref(),
+            turn: request.turn_id.as_deref(),
+        };
+        Ok(SelectAnswer {
+            menu_token: self.signer.sign(&menu, binding, self.clock.unix_secs()),
+            tool: offer::tool(&menu, request.tool_format),
+            prompt_block: offer::prompt_block(&menu),
+            menu_digest: offer::menu_digest(&menu),
+            runs: if request.run_id.is_some() { RunsStatus::Unavailable } else { RunsStatus::NotAsked },
+            revision,
+            menu,
+        })
+    }
+
+    /// Loads a playbook from a menu that was offered.
+    ///
+    /// # Errors
+    /// A token that does not hold, a slug that is not on its menu, a playbook that was withdrawn since.
+    pub fn load(&self, request: LoadRequest<'_>) -> Result<LoadAnswer, Error> {
+        if request.slug.is_empty() {
+            return Err(Error::field("slug", "is empty: send one of the menu's slugs"));
+        }
+        let claims = self.signer.verify(
+            request.menu_token,
+            request.run_id,
+            request.turn_id,
+            self.clock.unix_secs(),
+        )?;
+        let offered = offered_digest(&claims, request.slug)?;
+        let slug = Slug::parse(request.slug).map_err(|error| Error::field("slug", error))?;
+        self.cell.read(|snapshot| {
+            let index = snapshot.agent(&claims.agent).ok_or_else(|| unknown_agent(&claims.agent))?;
+            let playbook = index.playbook(&slug).ok_or_else(|| withdrawn(&slug))?;
+            Ok(LoadAnswer {
+                playbook: Arc::clone(playbook),
+                revised_since_menu: *playbook.digest().bytes() != offered,
+                revision: snapshot.revision(),
+            })
+        })
+    }
+}
+
+/// Selects with this thread's scratch.
+fn select_pooled(index: &AgentIndex, query: &MenuQuery) -> Menu {
+    SCRATCH.with_borrow_mut(|scratch| select(index, query, scratch))
+}
+
+/// The digest under which the slug was offered.
+fn offered_digest(claims: &Claims, slug: &str) -> Result<[u8; 32], Error> {
+    if let Some((_, digest)) = claims.items.iter().find(|(offered, _)| offered == slug) {
+        return Ok(*digest);
+    }
+    let slugs: Vec<&str> = claims.items.iter().map(|(slug, _)| slug.as_str()).collect();
+    let shown = text::escaped(slug, 80);
+    let message = if slugs.is_empty() {
+        format!("\"{shown}\" is not on the menu: it is empty")
+    } else {
+        format!("\"{shown}\" is not on the menu; it offers {}", slugs.join(", "))
+    };
+    Err(Error::new(Reason::SlugNotOnMenu, message).with("slugs", slugs.join(",")))
+}
+
+fn unknown_agent(id: &str) -> Error {
+    let message = format!("there is no agent \"{}\"", text::escaped(id, 80));
+    Error::new(Reason::AgentUnknown, message)
+}
+
+fn withdrawn(slug: &Slug) -> Error {
+    let message = format!("the playbook \"{slug}\" was withdrawn after the menu was made; select a new menu");
+    Error::new(Reason::PlaybookWithdrawn, message)
+}

@@ -1,0 +1,37 @@
+//! What there is to say about files, in the log: each finding once, where a person sees it.
+
+use tracing::{debug, warn};
+
+use crate::domain::agent::AgentSettings;
+use crate::domain::playbook::Playbook;
+use crate::engine::builder::is_always_on;
+use crate::format::diagnostic::{FileReport, Severity};
+
+/// Logs the findings: refusals and warnings as such, notes for those who look for them.
+pub fn log(reports: &[FileReport]) {
+    for report in reports {
+        let path = report.path.display();
+        for diagnostic in &report.diagnostics {
+            let (line, message, hint) =
+                (diagnostic.line, diagnostic.message.as_str(), diagnostic.hint.as_str());
+            match diagnostic.severity {
+                Severity::Refused => warn!(%path, line, hint, "file refused: {message}"),
+                Severity::Warning => warn!(%path, line, hint, "{message}"),
+                Severity::Note => debug!(%path, line, hint, "{message}"),
+            }
+        }
+    }
+}
+
+/// Advice for a catalogue in which most playbooks would be offered on every turn; none when it does not apply.
+#[must_use]
+pub fn untriggered_advice<P: AsRef<Playbook>>(playbooks: &[P], settings: AgentSettings) -> Option<String> {
+    let always_on = playbooks.iter().filter(|playbook| is_always_on((*playbook).as_ref(), settings)).count();
+    (always_on * 2 > playbooks.len()).then(|| {
+        format!(
+            "{always_on} of {} playbooks have no triggers and are offered on every turn; for a directory of public \
+             skills give --untriggered ranked, which ranks them by relevance",
+            playbooks.len()
+        )
+    })
+}

@@ -1,0 +1,78 @@
+//! The command line: one file a subcommand.
+
+mod check;
+mod client;
+mod select;
+mod serve;
+mod show;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What a command answers: its exit code, or a sentence for standard error.
+type Outcome = Result<ExitCode, String>;
+
+/// Which few playbooks deserve a line in this turn's prompt.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serves menus and playbooks over gRPC, from skill directories or the starter packs.
+    Serve(serve::Args),
+    /// Selects a menu for one turn, without a server.
+    Select(select::Args),
+    /// Tells what the parser accepts, repairs, drops and refuses. Exit code 1 when it refuses a file.
+    Check(check::Args),
+    /// Calls a running server.
+    Client(client::Args),
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Serve(args) => serve::run(args),
+        Command::Select(args) => select::run(args),
+        Command::Check(args) => check::run(&args),
+        Command::Client(args) => client::run(args),
+    };
+    outcome.unwrap_or_else(|sentence| {
+        // Nothing is left to be said when standard error is closed.
+        let _ = writeln!(std::io::stderr(), "maitred: {sentence}");
+        ExitCode::from(2)
+    })
+}
+
+/// Writes to standard output; a closed pipe, as `head` leaves it, ends the command without a word.
+fn print(text: &str) -> Outcome {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(format!("standard output: {error}")),
+    }
+}
+
+/// The turn on the command line, or standard input for `-`.
+fn turn_text(argument: &str) -> Result<String, String> {
+    use std::io::Read as _;
+    if argument != "-" {
+        return Ok(argument.to_owned());
+    }
+    let limit = crate::domain::limits::TURN_BYTES_MAX as u64 + 1;
+    let mut text = String::new();
+    let read = std::io::stdin().take(limit).read_to_string(&mut text);
+    read.map_err(|error| format!("standard input: {error}"))?;
+    Ok(text)
+}
+
+/// A runtime for the commands that talk over the network.
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| error.to_string())
+}

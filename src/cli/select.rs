@@ -1,0 +1,98 @@
+//! `maitred select`: the server's answer for one turn, without a server.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::{Outcome, print, show, turn_text};
+use crate::app::catalog::Catalog;
+use crate::app::offer::ToolFormat;
+use crate::app::ports::SystemClock;
+use crate::app::read::{Reader, SelectRequest};
+use crate::app::token::MenuSigner;
+use crate::app::{packs, report};
+use crate::config::{CatalogArgs, CatalogConfig};
+use crate::domain::agent::AgentId;
+use crate::domain::limits::MENU_TTL_DEFAULT;
+use crate::domain::playbook::Playbook;
+use crate::domain::query::MenuQuery;
+use crate::domain::text;
+use crate::format::diagnostic::{FileReport, Severity};
+use crate::server;
+use crate::store::directory::Refresh;
+use crate::transport::grpc;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    catalog: CatalogArgs,
+
+    /// How many playbooks at most, 1 to 6. Without it 3, which always-on and triggered ones may exceed up to 6.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    limit: usize,
+
+    /// An earlier turn, oldest first. Repeatable.
+    #[arg(long, value_name = "TEXT")]
+    recent: Vec<String>,
+
+    /// Prints the whole answer as JSON.
+    #[arg(long)]
+    json: bool,
+
+    /// What the user wrote; - reads standard input.
+    #[arg(value_name = "TURN")]
+    turn: String,
+}
+
+pub(super) fn run(args: Args) -> Outcome {
+    let query = MenuQuery::new(turn_text(&args.turn)?)
+        .and_then(|query| query.with_recent(args.recent))
+        .and_then(|query| query.with_limit(args.limit))
+        .map_err(|error| error.to_string())?
+        .with_explain(true);
+    let config = args.catalog.check()?;
+    let playbooks = load(&config)?;
+    let catalog = Catalog::new();
+    let agent = AgentId::default_agent();
+    catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
+    let reader = Reader::new(&catalog, MenuSigner::random(MENU_TTL_DEFAULT)?, Arc::new(SystemClock));
+    let request = SelectRequest {
+        agent_id: agent.to_string(),
+        run_id: None,
+        turn_id: None,
+        query,
+        tool_format: ToolFormat::Neutral,
+    };
+    let answer = reader.select(&request).map_err(|error| error.to_string())?;
+    let response = grpc::select_response(answer);
+    print(&if args.json { show::json(&show::menu_view(&response)) } else { show::menu_table(&response) })
+}
+
+fn load(config: &CatalogConfig) -> Result<Vec<Arc<Playbook>>, String> {
+    if config.skills.is_empty() {
+        return Ok(packs::starter_playbooks());
+    }
+    let (_, Refresh { playbooks, reports }) = server::read_directories(config)?;
+    warn(&reports);
+    if !config.untriggered_chosen
+        && let Some(advice) = report::untriggered_advice(&playbooks, config.settings)
+    {
+        say(&format!("advice: {advice}"));
+    }
+    Ok(playbooks)
+}
+
+/// Says which files are refused; `maitred check` tells the rest.
+fn warn(reports: &[FileReport]) {
+    for report in reports {
+        let refused = report.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Refused);
+        for diagnostic in refused {
+            let path = text::escaped(&report.path.to_string_lossy(), 4_096);
+            say(&format!("{path}:{}: refused: {}", diagnostic.line, diagnostic.message));
+        }
+    }
+}
+
+fn say(line: &str) {
+    // The answer matters more than a remark that nobody can read.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,246 @@
+//! Raw arguments to a checked configuration. The only reader of the environment, through the arguments.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
+use crate::domain::limits::{MENU_TTL_DEFAULT, PLAYBOOKS_DEFAULT, PLAYBOOKS_MAX};
+use crate::telemetry::LogFormat;
+
+/// Where the server listens unless told otherwise.
+pub const LISTEN_DEFAULT: &str = "127.0.0.1:50051";
+
+/// Bytes of a Unix socket's path at most, as the system has it.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// Which playbooks, and how their menus are made.
+#[derive(Args, Clone, Debug)]
+pub struct CatalogArgs {
+    /// A directory of skills: every SKILL.md in it, up to 6 levels deep. Repeatable; the first of two equal names
+    /// serves. Without it: the starter packs.
+    #[arg(long, value_name = "DIR")]
+    pub skills: Vec<PathBuf>,
+
+    /// What a playbook without triggers is: offered on every turn (`always_on`), or ranked by relevance like the others
+    /// (`ranked`), which is right for directories of public skills. Default: `always_on`.
+    #[arg(long, value_name = "MODE", env = "MAITRED_UNTRIGGERED")]
+    pub untriggered: Option<UntriggeredArg>,
+
+    /// How triggers match a turn: anywhere (substring), or whole words only (word).
+    #[arg(long, value_name = "MODE", default_value = "substring", env = "MAITRED_TRIGGER_MATCH")]
+    pub trigger_match: TriggerMatchArg,
+
+    /// How many playbooks the agent may have, up to 100000.
+    #[arg(long, value_name = "N", default_value_t = PLAYBOOKS_DEFAULT, env = "MAITRED_MAX_PLAYBOOKS")]
+    pub max_playbooks: usize,
+}
+
+/// `--untriggered`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum UntriggeredArg {
+    /// Offered on every turn.
+    AlwaysOn,
+    /// Ranked by relevance.
+    Ranked,
+}
+
+/// `--trigger-match`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum TriggerMatchArg {
+    /// Anywhere.
+    Substring,
+    /// Whole words.
+    Word,
+}
+
+/// How the server runs.
+#[derive(Args, Clone, Debug)]
+pub struct ServeArgs {
+    /// Which playbooks.
+    #[command(flatten)]
+    pub catalog: CatalogArgs,
+
+    /// Where to listen: a loopback address with a port, or unix:PATH.
+    #[arg(long, value_name = "ADDR", default_value = LISTEN_DEFAULT, env = "MAITRED_LISTEN")]
+    pub listen: String,
+
+    /// A file of 32 to 4096 bytes that signs menu tokens. Without it a random key is made at each start, and tokens
+    /// from before a restart or of another replica do not hold.
+    #[arg(long, value_name = "FILE", env = "MAITRED_MENU_KEY_FILE")]
+    pub menu_key_file: Option<PathBuf>,
+
+    /// How long a menu token holds, in seconds.
+    #[arg(long, value_name = "SECS", default_value_t = MENU_TTL_DEFAULT.as_secs(), env = "MAITRED_MENU_TTL")]
+    pub menu_ttl: u64,
+
+    /// How long calls in flight may take to finish after SIGTERM, in seconds.
+    #[arg(long, value_name = "SECS", default_value_t = 10, env = "MAITRED_DRAIN_SECS")]
+    pub drain_secs: u64,
+
+    /// How logs are written, to standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "text", env = "MAITRED_LOG_FORMAT")]
+    pub log_format: LogFormat,
+
+    /// Which logs: error, warn, info, debug, or a filter by module.
+    #[arg(long, value_name = "FILTER", default_value = "info", env = "MAITRED_LOG")]
+    pub log: String,
+}
+
+/// Which playbooks, checked.
+#[derive(Clone, Debug)]
+pub struct CatalogConfig {
+    /// Directories of skills; none means the starter packs.
+    pub skills: Vec<PathBuf>,
+    /// How menus are made.
+    pub settings: AgentSettings,
+    /// Whether `untriggered` was chosen, so that no advice is needed.
+    pub untriggered_chosen: bool,
+    /// How many playbooks the agent may have.
+    pub playbooks_max: usize,
+}
+
+/// How the server runs, checked.
+#[derive(Clone, Debug)]
+pub struct ServeConfig {
+    /// Which playbooks.
+    pub catalog: CatalogConfig,
+    /// Where to listen.
+    pub listen: Listen,
+    /// The file with the key of menu tokens.
+    pub menu_key_file: Option<PathBuf>,
+    /// How long a menu token holds.
+    pub menu_ttl: Duration,
+    /// How long the drain may take.
+    pub drain: Duration,
+}
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A loopback address.
+    Tcp(SocketAddr),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl CatalogArgs {
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// A sentence that names the flag.
+    pub fn check(self) -> Result<CatalogConfig, String> {
+        if !(1..=PLAYBOOKS_MAX).contains(&self.max_playbooks) {
+            return Err(format!("--max-playbooks {}: 1 to {PLAYBOOKS_MAX} are possible", self.max_playbooks));
+        }
+        let untriggered = match self.untriggered {
+            None | Some(UntriggeredArg::AlwaysOn) => Untriggered::AlwaysOn,
+            Some(UntriggeredArg::Ranked) => Untriggered::Ranked,
+        };
+        let trigger_match = match self.trigger_match {
+            TriggerMatchArg::Substring => TriggerMatch::Substring,
+            TriggerMatchArg::Word => TriggerMatch::Word,
+        };
+        Ok(CatalogConfig {
+            skills: self.skills,
+            settings: AgentSettings { untriggered, trigger_match },
+            untriggered_chosen: self.untriggered.is_some(),
+            playbooks_max: self.max_playbooks,
+        })
+    }
+}
+
+impl ServeArgs {
+    /// Checks the arguments.
+    ///
+    /// # Errors
+    /// A sentence that names the flag.
+    pub fn check(self) -> Result<ServeConfig, String> {
+        if self.menu_ttl == 0 {
+            return Err(
+                "--menu-ttl 0: a token that never holds is of no use; give at least 1 second".to_owned()
+            );
+        }
+        Ok(ServeConfig {
+            catalog: self.catalog.check()?,
+            listen: Listen::parse(&self.listen)?,
+            menu_key_file: self.menu_key_file,
+            menu_ttl: Duration::from_secs(self.menu_ttl),
+            drain: Duration::from_secs(self.drain_secs),
+        })
+    }
+}
+
+impl Listen {
+    /// Reads an address and refuses one that others can reach: there is no authentication yet.
+    ///
+    /// # Errors
+    /// A sentence that names the flag and says what to do.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            if path.is_empty() || path.len() > SOCKET_PATH_BYTES_MAX {
+                return Err(format!(
+                    "--listen {text}: the path of a Unix socket has 1 to {SOCKET_PATH_BYTES_MAX} bytes, this one has {}",
+                    path.len()
+                ));
+            }
+            return Ok(Self::Unix(path.into()));
+        }
+        let addresses = text.to_socket_addrs().map_err(|error| {
+            format!("--listen {text}: {error}; write an address such as {LISTEN_DEFAULT} or unix:/run/maitred.sock")
+        })?;
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        match addresses.iter().find(|address| !address.ip().is_loopback()) {
+            Some(address) => Err(format!(
+                "--listen {text}: {} can be reached by others, and this version has no authentication; listen on \
+                 127.0.0.1, [::1] or unix:PATH",
+                address.ip()
+            )),
+            None => addresses
+                .first()
+                .copied()
+                .map(Self::Tcp)
+                .ok_or_else(|| format!("--listen {text}: no address")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_and_unix_sockets() {
+        for address in
+            ["127.0.0.1:0", "127.8.9.1:50051", "[::1]:50051", "localhost:50051", "unix:/tmp/m.sock"]
+        {
+            assert!(Listen::parse(address).is_ok(), "{address}");
+        }
+        let long = format!("unix:/{}", "x".repeat(107));
+        for (address, sentence) in [
+            ("0.0.0.0:50051", "0.0.0.0 can be reached by others"),
+            ("[::]:50051", ":: can be reached by others"),
+            ("192.0.2.7:50051", "192.0.2.7 can be reached by others"),
+            ("50051", "write an address such as 127.0.0.1:50051"),
+            ("unix:", "1 to 107 bytes, this one has 0"),
+            (long.as_str(), "1 to 107 bytes, this one has 108"),
+        ] {
+            let error = Listen::parse(address).expect_err(address);
+            assert!(error.contains(sentence), "{error}");
+        }
+    }
+}

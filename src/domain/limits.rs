@@ -1,0 +1,112 @@
+//! Every bound of the system, with its unit and its reason.
+//!
+//! **Invariants**: all bounds are inclusive; relations between them are checked at compile time.
+
+use std::time::Duration;
+
+/// Bytes of one SKILL.md: the format's own import limit.
+pub const FILE_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of a playbook's body: a playbook that does not fit is two playbooks.
+pub const BODY_BYTES_MAX: usize = 48 * 1024;
+
+/// Characters of a slug, as in the Agent Skills specification.
+pub const SLUG_CHARS_MAX: usize = 64;
+
+/// Characters of a description, as in the Agent Skills specification.
+pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
+
+/// Characters of a title: one line of a menu.
+pub const TITLE_CHARS_MAX: usize = 128;
+
+/// Triggers of one playbook: more is a description, not a trigger list.
+pub const TRIGGERS_MAX: usize = 64;
+
+/// Bytes of one trigger; bounds the overlapping matches at one position of a turn.
+pub const TRIGGER_BYTES_MAX: usize = 256;
+
+/// Characters of an ASCII trigger at or below which it is reported as likely to fire inside other words.
+pub const TRIGGER_CHARS_SHORT: usize = 3;
+
+/// The magnitude of a playbook's `order`.
+pub const ORDER_MAX: i32 = 1_000_000;
+
+/// Levels of nesting in a frontmatter, the top-level mapping being the first.
+pub const YAML_LEVELS_MAX: usize = 8;
+
+/// Keys of one mapping in a frontmatter.
+pub const YAML_KEYS_MAX: usize = 64;
+
+/// Playbooks of an agent unless configured otherwise.
+pub const PLAYBOOKS_DEFAULT: usize = 30;
+
+/// Playbooks of an agent at most, for a directory that is a whole catalogue.
+pub const PLAYBOOKS_MAX: usize = 100_000;
+
+/// Directory levels below a `--skills` directory in which a SKILL.md is found.
+pub const DIRECTORY_LEVELS_MAX: usize = 6;
+
+/// Entries visited below one `--skills` directory: a mistyped `/` ends with an error, not with a day of walking.
+pub const DIRECTORY_ENTRIES_MAX: usize = 2_000_000;
+
+/// Bytes of a turn, and of each recent turn.
+pub const TURN_BYTES_MAX: usize = 128 * 1024;
+
+/// Recent turns given along with a turn.
+pub const RECENT_TURNS_MAX: usize = 16;
+
+/// Menu items when a call does not say.
+pub const MENU_ITEMS_DEFAULT: usize = 3;
+
+/// Menu items at most.
+pub const MENU_ITEMS_MAX: usize = 6;
+
+/// Slugs in `allowed_slugs`.
+pub const ALLOWED_SLUGS_MAX: usize = 1_000;
+
+/// Playbooks explained beyond those on the menu.
+pub const CONSIDERED_MAX: usize = 100;
+
+/// Characters of the word shown around a trigger match.
+pub const FOUND_IN_CHARS_MAX: usize = 64;
+
+/// Characters of an agent id.
+pub const AGENT_ID_CHARS_MAX: usize = 128;
+
+/// Characters of a run id or a turn id.
+pub const CALLER_ID_CHARS_MAX: usize = 128;
+
+/// Bytes of a menu token as text.
+pub const MENU_TOKEN_BYTES_MAX: usize = 4 * 1024;
+
+/// How long a menu token lives unless configured otherwise.
+pub const MENU_TTL_DEFAULT: Duration = Duration::from_mins(15);
+
+/// How long a call waits for `min_revision` at most.
+pub const MIN_REVISION_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes of a request to `MenuService`: a full turn, with room for a few recent ones.
+pub const MENU_DECODE_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes of a request to `RunService`: the metadata of 10,000 messages.
+pub const RUN_DECODE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes of a response unless it returns bodies in number.
+pub const ENCODE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of a response that returns bodies in number.
+pub const ENCODE_BODIES_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// Bytes of an error message: it travels in HTTP/2 trailers, where some clients allow 8 KiB in all.
+pub const ERROR_MESSAGE_BYTES_MAX: usize = 1_000;
+
+const _: () = assert!(BODY_BYTES_MAX < FILE_BYTES_MAX);
+const _: () = assert!(MENU_ITEMS_DEFAULT <= MENU_ITEMS_MAX);
+const _: () = assert!(TURN_BYTES_MAX < MENU_DECODE_BYTES_MAX);
+const _: () = assert!(PLAYBOOKS_DEFAULT <= PLAYBOOKS_MAX);
+const _: () = assert!(BODY_BYTES_MAX + 8 * 1024 < ENCODE_BYTES_MAX);
+// Six slugs with their digests, three ids and the signature, in base64.
+const _: () = assert!(
+    (MENU_ITEMS_MAX * (SLUG_CHARS_MAX + 34) + AGENT_ID_CHARS_MAX + 2 * CALLER_ID_CHARS_MAX + 80) * 4 / 3
+        < MENU_TOKEN_BYTES_MAX
+);

@@ -1,0 +1,100 @@
+//! Text as Unicode has it: case folding, one-line forms, cuts that respect characters.
+
+use caseless::Caseless;
+use unicode_normalization::UnicodeNormalization;
+
+/// Appends the caseless form of `text` to `out`: NFC, full case folding (Unicode chapter 3.13, default), NFC again,
+/// because folding may take a composed character apart.
+///
+/// Two texts that differ in case or in composition alone have equal forms. Linear in the length of `text`.
+pub fn fold_into(text: &str, out: &mut String) {
+    out.reserve(text.len());
+    if text.is_ascii() {
+        out.extend(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
+    } else {
+        out.extend(text.chars().nfc().default_case_fold().nfc());
+    }
+}
+
+/// The caseless form of `text`; see [`fold_into`].
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+/// `text` on one line: each run of white space and control characters becomes one space, none at the ends.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// The longest prefix of `text` with at most `bytes_max` bytes that ends on a character boundary.
+#[must_use]
+pub fn prefix_bytes(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
+/// `text` with control characters and invisible format characters escaped, cut after `chars_max` characters with an
+/// ellipsis: safe in a log, on a terminal and in an error message.
+#[must_use]
+pub fn escaped(text: &str, chars_max: usize) -> String {
+    let mut shown = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index == chars_max {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() || is_invisible(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Whether a character takes no room, or changes the direction of its neighbours.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{AD}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_is_caseless_and_composed() {
+        for (left, right) in [
+            ("INVOICE", "invoice"),
+            ("Straße", "STRASSE"),
+            ("CAFE\u{301}", "café"),
+            ("ΌΣΟΣ", "όσος"),
+            ("\u{FB01}le", "FILE"),
+        ] {
+            assert_eq!(fold(left), fold(right), "{left} / {right}");
+        }
+        assert_ne!(fold("cafe"), fold("café"));
+    }
+
+    #[test]
+    fn one_line_collapses_every_kind_of_break() {
+        assert_eq!(one_line("  a\r\n\tb\u{2028}c\u{1b}d  "), "a b c d");
+        assert_eq!(one_line(" \n "), "");
+    }
+
+    #[test]
+    fn cuts_fall_between_characters() {
+        assert_eq!(prefix_bytes("猫猫", 4), "猫");
+        assert_eq!(escaped("a\u{1b}[2J猫猫", 6), "a\\u{1b}[2J猫…");
+        assert_eq!(escaped("a\u{202E}b", 9), "a\\u{202e}b");
+    }
+}

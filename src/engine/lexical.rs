@@ -1,0 +1,250 @@
+//! BM25 over name, description, triggers and the whole body.
+//!
+//! The score of a playbook is the sum over the turn's distinct terms `t` of
+//!
+//! ```text
+//! weight(t) · idf(t) · Σ_field  w_field · tf·(k1+1) / (tf + k1·(1 - b_field + b_field · length/mean_length))
+//! idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)),   N = number of playbooks + PSEUDO_PLAYBOOKS
+//! ```
+//!
+//! (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, sections 3.2 and 3.6.)
+//! Everything but the sum is computed at build time: a posting is a playbook and its share of the score.
+//! **Cost** of a score: a hash look-up a term, an addition a posting, no allocation once the scratch has grown.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use super::scratch::{LexicalScore, LexicalScores};
+use super::snapshot::PlaybookOrd;
+use super::{terms, window};
+use crate::compute;
+use crate::domain::playbook::Playbook;
+use crate::domain::text::{fold, fold_into};
+
+/// Saturation of term frequency.
+pub const K1: f32 = 1.2;
+
+/// Playbooks without any term that the collection is thought to hold besides: with one or two playbooks every word
+/// would otherwise be as rare, or as common, as any other.
+pub const PSEUDO_PLAYBOOKS: f32 = 10.0;
+
+/// Weight of a term in a recent turn, against 1 in the turn itself.
+pub const RECENT_WEIGHT: f32 = 0.25;
+
+/// Terms of a turn that are scored at most, the most informative ones.
+const TERMS_MAX: usize = 256;
+
+/// A field's weight in the sum, and how much its length counts against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its weight.
+    pub weight: f32,
+    /// Its length normalisation, 0 to 1.
+    pub b: f32,
+}
+
+/// The fields: name with title and triggers, description, body.
+pub const FIELDS: [Field; 3] =
+    [Field { weight: 1.5, b: 0.3 }, Field { weight: 1.0, b: 0.5 }, Field { weight: 1.0, b: 0.75 }];
+
+/// The lexical index of one agent.
+#[derive(Debug, Default)]
+pub struct Lexical {
+    ids: HashMap<Box<str>, u32>,
+    /// Where each term's postings begin; one more entry than there are terms.
+    starts: Vec<u32>,
+    postings: Vec<Posting>,
+    idf: Vec<f32>,
+    unknown_idf: f32,
+    playbook_count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    ord: PlaybookOrd,
+    impact: f32,
+}
+
+/// Term counts of one playbook, by field.
+#[derive(Debug, Default)]
+struct Counts {
+    terms: HashMap<Box<str>, [u32; FIELDS.len()]>,
+    lengths: [u32; FIELDS.len()],
+}
+
+impl Lexical {
+    /// Builds the index over playbooks in ordinal order, in parallel.
+    #[must_use]
+    pub fn build<P: AsRef<Playbook> + Sync>(playbooks: &[P]) -> Self {
+        let counts = compute::map(playbooks, |playbook| count(playbook.as_ref()));
+        let mean = mean_lengths(&counts);
+        let mut ids: HashMap<Box<str>, u32> = HashMap::new();
+        let mut lists: Vec<Vec<Posting>> = Vec::new();
+        for (ord, counts) in (0..).zip(&counts) {
+            for (term, frequencies) in &counts.terms {
+                let next =
+                    u32::try_from(lists.len()).expect("fewer terms than bytes in all playbooks of an agent");
+                let id = *ids.entry(term.clone()).or_insert(next);
+                if id == next {
+                    lists.push(Vec::new());
+                }
+                let impact = saturated(*frequencies, counts.lengths, mean);
+                lists[id as usize].push(Posting { ord: PlaybookOrd::new(ord), impact });
+            }
+        }
+        Self::assemble(ids, lists, playbooks.len())
+    }
+
+    fn assemble(ids: HashMap<Box<str>, u32>, lists: Vec<Vec<Posting>>, playbook_count: usize) -> Self {
+        let mut index = Self { ids, playbook_count, unknown_idf: idf(playbook_count, 0), ..Self::default() };
+        index.postings.reserve_exact(lists.iter().map(Vec::len).sum());
+        for list in lists {
+            let idf = idf(playbook_count, list.len());
+            index.starts.push(position(index.postings.len()));
+            index.postings.extend(list.iter().map(|p| Posting { ord: p.ord, impact: p.impact * idf }));
+            index.idf.push(idf);
+        }
+        index.starts.push(position(index.postings.len()));
+        index
+    }
+
+    /// Scores every playbook that shares a term with the folded turn or the recent turns, oldest first.
+    pub fn score(&self, folded: &str, recent: &[String], buffer: &mut String, scores: &mut LexicalScores) {
+        scores.begin(self.playbook_count);
+        self.collect(folded, 1.0, scores);
+        for turn in recent.iter().rev() {
+            buffer.clear();
+            fold_into(turn, buffer);
+            self.collect(buffer, RECENT_WEIGHT, scores);
+        }
+        self.settle(scores);
+        for (id, weight) in scores.known.iter().copied() {
+            let idf = self.idf[id as usize];
+            for posting in self.postings_of(id) {
+                let score = &mut scores.by_ord[posting.ord.index()];
+                if score.bm25 == 0.0 {
+                    scores.touched.push(posting.ord);
+                }
+                score.bm25 += weight * posting.impact;
+                score.matched_weight += weight * idf;
+            }
+        }
+    }
+
+    /// Adds a text's terms, at a weight.
+    fn collect(&self, folded: &str, weight: f32, scores: &mut LexicalScores) {
+        let (head, tail) = window::head_and_tail(folded);
+        for part in [head, tail] {
+            terms::for_each(part, |term| match self.ids.get(term) {
+                Some(id) => scores.known.push((*id, weight)),
+                None => scores.unknown.push((hash(term), weight)),
+            });
+        }
+    }
+
+    /// Makes the terms distinct, the heaviest occurrence counting, and bounds them.
+    fn settle(&self, scores: &mut LexicalScores) {
+        distinct(&mut scores.known);
+        distinct(&mut scores.unknown);
+        if scores.known.len() > TERMS_MAX {
+            let information = |term: &(u32, f32)| term.1 * self.idf[term.0 as usize];
+            scores
+                .known
+                .sort_unstable_by(|a, b| information(b).total_cmp(&information(a)).then(a.0.cmp(&b.0)));
+            scores.known.truncate(TERMS_MAX);
+        }
+        scores.unknown.truncate(TERMS_MAX);
+        let known: f32 = scores.known.iter().map(|(id, weight)| weight * self.idf[*id as usize]).sum();
+        let unknown: f32 = scores.unknown.iter().map(|(_, weight)| weight * self.unknown_idf).sum();
+        scores.total_weight = known + unknown;
+    }
+
+    fn postings_of(&self, id: u32) -> &[Posting] {
+        let id = id as usize;
+        &self.postings[self.starts[id] as usize..self.starts[id + 1] as usize]
+    }
+}
+
+fn count(playbook: &Playbook) -> Counts {
+    let name = [playbook.slug().as_str(), playbook.title()];
+    let name = name.into_iter().chain(playbook.triggers().iter().map(String::as_str));
+    let mut counts = Counts::default();
+    let mut add = |field: usize, text: &str| {
+        terms::for_each(&fold(text), |term| {
+            counts.lengths[field] += 1;
+            // Looked up by reference first: most terms are there, and need no allocation.
+            if let Some(frequencies) = counts.terms.get_mut(term) {
+                frequencies[field] += 1;
+            } else {
+                let mut frequencies = [0; FIELDS.len()];
+                frequencies[field] = 1;
+                counts.terms.insert(term.into(), frequencies);
+            }
+        });
+    };
+    name.for_each(|text| add(0, text));
+    add(1, playbook.description());
+    add(2, playbook.body());
+    counts
+}
+
+fn mean_lengths(counts: &[Counts]) -> [f32; FIELDS.len()] {
+    std::array::from_fn(|field| {
+        let sum: f32 = counts.iter().map(|counts| float(counts.lengths[field])).sum();
+        (sum / float(position(counts.len().max(1)))).max(1.0)
+    })
+}
+
+fn saturated(
+    frequencies: [u32; FIELDS.len()],
+    lengths: [u32; FIELDS.len()],
+    mean: [f32; FIELDS.len()],
+) -> f32 {
+    let mut sum = 0.0;
+    for (index, field) in FIELDS.iter().enumerate() {
+        let tf = float(frequencies[index]);
+        let norm = 1.0 - field.b + field.b * float(lengths[index]) / mean[index];
+        sum += field.weight * tf * (K1 + 1.0) / (tf + K1 * norm);
+    }
+    sum
+}
+
+fn idf(playbook_count: usize, with_term: usize) -> f32 {
+    let (n, df) = (float(position(playbook_count)) + PSEUDO_PLAYBOOKS, float(position(with_term)));
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// Sorts by term and keeps the heaviest occurrence of each.
+fn distinct<T: Ord + Copy>(terms: &mut Vec<(T, f32)>) {
+    terms.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    terms.dedup_by_key(|term| term.0);
+}
+
+/// The same on every run, so that equal turns give equal answers.
+fn hash(term: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(term)
+}
+
+fn position(count: usize) -> u32 {
+    u32::try_from(count).expect("an agent's playbooks hold fewer than 2^32 terms")
+}
+
+/// Counts are far below 2^24, where `f32` is exact.
+#[expect(clippy::cast_precision_loss, reason = "counts are small, and a rounded one changes no ranking")]
+fn float(count: u32) -> f32 {
+    count as f32
+}
+
+impl LexicalScores {
+    fn begin(&mut self, playbook_count: usize) {
+        for ord in self.touched.drain(..) {
+            if let Some(score) = self.by_ord.get_mut(ord.index()) {
+                *score = LexicalScore::default();
+            }
+        }
+        self.by_ord.resize(playbook_count, LexicalScore::default());
+        self.known.clear();
+        self.unknown.clear();
+        self.total_weight = 0.0;
+    }
+}

@@ -1,0 +1,14 @@
+//! The data plane: an immutable index, and the selection that reads it. No I/O, no async, no logging.
+
+pub mod publish;
+pub mod snapshot;
+
+pub mod builder;
+pub mod select;
+
+pub mod lexical;
+pub mod relevance;
+pub mod scratch;
+pub mod terms;
+pub mod trigger;
+pub mod window;

@@ -1,0 +1,212 @@
+//! Text to terms: what counts as a word, in scripts with spaces and without.
+//!
+//! Words are runs of letters and digits of the case-folded text, with the plural `s` of English taken off. Scripts
+//! that do not put spaces between words (Han, kana, Hangul, Thai and their like) give overlapping pairs of characters,
+//! which find a word wherever it stands. English function words are not terms. **Cost**: linear, no allocation beyond
+//! the caller's buffer.
+
+/// Bytes of a term at most; longer runs are identifiers and encoded data, which are no evidence.
+const TERM_BYTES_MAX: usize = 64;
+
+/// Calls `visit` with each term of `folded`, in order. The text must have gone through
+/// [`fold_into`](crate::domain::text::fold_into).
+pub fn for_each(folded: &str, mut visit: impl FnMut(&str)) {
+    let mut rest = folded;
+    while let Some(start) = rest.find(char::is_alphanumeric) {
+        rest = &rest[start..];
+        let spaceless = rest.chars().next().is_some_and(is_spaceless);
+        let end =
+            rest.find(|c: char| !is_part_of_word(c) || is_spaceless(c) != spaceless).unwrap_or(rest.len());
+        let (run, tail) = rest.split_at(end);
+        rest = tail;
+        if spaceless {
+            pairs(run, &mut visit);
+        } else if run.len() <= TERM_BYTES_MAX && !is_function_word(run) {
+            stem(run, &mut visit);
+        }
+    }
+}
+
+fn is_part_of_word(c: char) -> bool {
+    c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c)
+}
+
+/// Whether a character belongs to a script that is written without spaces between words.
+#[must_use]
+pub fn is_spaceless(c: char) -> bool {
+    matches!(c,
+        '\u{0E00}'..='\u{0EFF}' // Thai, Lao
+        | '\u{1000}'..='\u{109F}' // Myanmar
+        | '\u{1100}'..='\u{11FF}' // Hangul letters
+        | '\u{1780}'..='\u{17FF}' // Khmer
+        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' // kana
+        | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' // Han
+        | '\u{A960}'..='\u{A97F}' | '\u{AC00}'..='\u{D7FF}' // Hangul
+        | '\u{FF66}'..='\u{FFDC}' // half-width kana and Hangul
+        | '\u{20000}'..='\u{3FFFF}') // Han, supplementary planes
+}
+
+fn pairs(run: &str, visit: &mut impl FnMut(&str)) {
+    let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
+    let mut first = starts.next().unwrap_or(0);
+    let mut second = starts.next().unwrap_or(run.len());
+    if second == run.len() {
+        visit(run);
+        return;
+    }
+    for end in starts {
+        visit(&run[first..end]);
+        (first, second) = (second, end);
+    }
+}
+
+/// Takes off the plural: -ies, -es and -s, the S stemmer of D. Harman, "How effective is suffixing?", JASIS 42(1),
+/// 1991.
+fn stem(word: &str, visit: &mut impl FnMut(&str)) {
+    if !word.is_ascii() || word.len() < 4 || !word.ends_with('s') {
+        return visit(word);
+    }
+    let ends = |suffix: &str| word.ends_with(suffix);
+    if ends("ies") && !ends("eies") && !ends("aies") {
+        let mut singular = [0; TERM_BYTES_MAX];
+        let kept = word.len() - 3;
+        singular[..kept].copy_from_slice(&word.as_bytes()[..kept]);
+        singular[kept] = b'y';
+        return visit(std::str::from_utf8(&singular[..=kept]).unwrap_or(word));
+    }
+    if (ends("es") && !ends("aes") && !ends("ees") && !ends("oes"))
+        || (!ends("us") && !ends("ss") && !ends("es"))
+    {
+        return visit(&word[..word.len() - 1]);
+    }
+    visit(word);
+}
+
+/// Words of English that say nothing about a subject.
+fn is_function_word(word: &str) -> bool {
+    word.len() <= 7
+        && matches!(
+            word,
+            "a" | "about"
+                | "after"
+                | "all"
+                | "also"
+                | "am"
+                | "an"
+                | "and"
+                | "any"
+                | "are"
+                | "as"
+                | "at"
+                | "be"
+                | "because"
+                | "been"
+                | "before"
+                | "but"
+                | "by"
+                | "can"
+                | "could"
+                | "d"
+                | "did"
+                | "do"
+                | "does"
+                | "doing"
+                | "don"
+                | "for"
+                | "from"
+                | "had"
+                | "has"
+                | "have"
+                | "he"
+                | "her"
+                | "here"
+                | "him"
+                | "his"
+                | "how"
+                | "i"
+                | "if"
+                | "in"
+                | "into"
+                | "is"
+                | "it"
+                | "its"
+                | "just"
+                | "ll"
+                | "m"
+                | "me"
+                | "my"
+                | "no"
+                | "not"
+                | "of"
+                | "on"
+                | "one"
+                | "or"
+                | "our"
+                | "out"
+                | "please"
+                | "re"
+                | "s"
+                | "she"
+                | "should"
+                | "so"
+                | "some"
+                | "t"
+                | "than"
+                | "that"
+                | "the"
+                | "their"
+                | "them"
+                | "then"
+                | "there"
+                | "these"
+                | "they"
+                | "this"
+                | "those"
+                | "to"
+                | "too"
+                | "up"
+                | "us"
+                | "ve"
+                | "very"
+                | "was"
+                | "we"
+                | "were"
+                | "what"
+                | "when"
+                | "where"
+                | "which"
+                | "while"
+                | "who"
+                | "why"
+                | "will"
+                | "with"
+                | "would"
+                | "you"
+                | "your"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::text::fold;
+
+    fn check(text: &str, wanted: &str) {
+        let mut terms = Vec::new();
+        for_each(&fold(text), |term| terms.push(term.to_owned()));
+        assert_eq!(terms.join(" "), wanted, "{text}");
+    }
+
+    #[test]
+    fn words_pairs_and_plurals() {
+        check("Chase the LATE invoices!", "chase late invoice");
+        check("queries, classes; status-bus glass", "query classe status bus glass");
+        check("我想开发票", "我想 想开 开发 发票");
+        check("用git提交", "用 git 提交");
+        check("snake_case and v1.10", "snake case v1 10");
+        check("cafe\u{301}s à la carte", "cafés à la carte");
+        check("ไทย", "ไท ทย");
+        check("", "");
+        check(&"x".repeat(65), "");
+    }
+}

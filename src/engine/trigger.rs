@@ -1,0 +1,110 @@
+//! Trigger phrases to the playbooks that carry them.
+//!
+//! One Aho-Corasick automaton per agent over the distinct folded triggers; every occurrence is found, overlapping ones
+//! too. **Cost**: linear in the turn and in the matches; the matches at one position are at most
+//! [`TRIGGER_BYTES_MAX`](crate::domain::limits::TRIGGER_BYTES_MAX), since distinct triggers that end there differ in
+//! length.
+
+use std::collections::BTreeMap;
+
+use aho_corasick::{AhoCorasick, BuildError};
+
+use super::scratch::TriggerHits;
+use super::snapshot::PlaybookOrd;
+use super::terms::is_spaceless;
+use crate::domain::agent::TriggerMatch;
+use crate::domain::limits::FOUND_IN_CHARS_MAX;
+use crate::domain::text::fold;
+
+/// The triggers of one agent.
+#[derive(Debug)]
+pub struct TriggerIndex {
+    automaton: AhoCorasick,
+    /// For each pattern the playbooks that carry it, with the trigger's position in the playbook's list.
+    owners: Vec<Vec<Owner>>,
+    mode: TriggerMatch,
+}
+
+/// A playbook that carries a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The playbook.
+    pub ord: PlaybookOrd,
+    /// The trigger's position in the playbook's list.
+    pub position: u32,
+}
+
+impl TriggerIndex {
+    /// Builds the index; `triggers` holds the list of each playbook in ordinal order.
+    ///
+    /// # Errors
+    /// When the automaton would be too large for its state numbers.
+    pub fn build<'a>(
+        triggers: impl IntoIterator<Item = &'a [String]>,
+        mode: TriggerMatch,
+    ) -> Result<Self, BuildError> {
+        let mut patterns: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
+        for (ord, list) in (0..).zip(triggers) {
+            for (position, trigger) in (0..).zip(list) {
+                let owner = Owner { ord: PlaybookOrd::new(ord), position };
+                patterns.entry(fold(trigger)).or_default().push(owner);
+            }
+        }
+        let automaton = AhoCorasick::new(patterns.keys())?;
+        Ok(Self { automaton, owners: patterns.into_values().collect(), mode })
+    }
+
+    /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence.
+    pub fn find(&self, folded: &str, hits: &mut TriggerHits) {
+        hits.begin(self.owners.len());
+        if self.owners.is_empty() {
+            return;
+        }
+        for found in self.automaton.find_overlapping_iter(folded) {
+            let pattern = found.pattern().as_usize();
+            if hits.is_seen(pattern) || !self.is_valid(folded, found.start(), found.end()) {
+                continue;
+            }
+            hits.add(pattern, (found.start(), found.end()), &self.owners[pattern]);
+            if hits.seen_count() == self.owners.len() {
+                break;
+            }
+        }
+        hits.finish();
+    }
+
+    fn is_valid(&self, folded: &str, start: usize, end: usize) -> bool {
+        match self.mode {
+            TriggerMatch::Substring => true,
+            TriggerMatch::Word => {
+                let before = folded[..start].chars().next_back();
+                let after = folded[end..].chars().next();
+                let bytes = folded.as_bytes();
+                is_edge(bytes[start], before) && is_edge(bytes[end - 1], after)
+            }
+        }
+    }
+}
+
+/// Whether a match may end here: an ASCII letter or digit needs a neighbour that is not part of a word; anything else
+/// needs nothing. A neighbour of a script without spaces is not part of the word.
+fn is_edge(edge: u8, neighbour: Option<char>) -> bool {
+    !edge.is_ascii_alphanumeric()
+        || neighbour.is_none_or(|c| is_spaceless(c) || !(c.is_alphanumeric() || is_mark(c)))
+}
+
+fn is_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+/// The word of the turn around a match, so that "form" found in "perform" is seen at once.
+#[must_use]
+pub fn found_in(folded: &str, span: (usize, usize)) -> String {
+    let start = folded[..span.0].rfind(char::is_whitespace).map_or(0, |at| folded.ceil_char_boundary(at + 1));
+    let end = folded[span.1..].find(char::is_whitespace).map_or(folded.len(), |at| span.1 + at);
+    let word = &folded[start..end];
+    if word.chars().count() <= FOUND_IN_CHARS_MAX {
+        return word.to_owned();
+    }
+    folded[span.0..].chars().take(FOUND_IN_CHARS_MAX).collect()
+}

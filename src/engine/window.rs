@@ -1,0 +1,36 @@
+//! Long turns to the part of them that relevance reads.
+//!
+//! A pasted log may be a hundred times the request that stands above or below it. Relevance reads the head and the
+//! tail; triggers read everything. **Cost**: constant.
+
+use crate::domain::text::prefix_bytes;
+
+/// Bytes of the head that are read: a request above a paste.
+const HEAD_BYTES: usize = 2 * 1024;
+
+/// Bytes of the tail that are read: a request below a paste is the commoner form.
+const TAIL_BYTES: usize = 4 * 1024;
+
+/// The head and the tail of `folded`; the tail is empty when the text is short. Cut between characters.
+#[must_use]
+pub fn head_and_tail(folded: &str) -> (&str, &str) {
+    if folded.len() <= HEAD_BYTES + TAIL_BYTES {
+        return (folded, "");
+    }
+    let tail_start = folded.ceil_char_boundary(folded.len() - TAIL_BYTES);
+    (prefix_bytes(folded, HEAD_BYTES), &folded[tail_start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_turns_are_whole_and_long_ones_keep_both_ends() {
+        assert_eq!(head_and_tail("short"), ("short", ""));
+        let long = format!("begin {} end", "猫".repeat(10_000));
+        let (head, tail) = head_and_tail(&long);
+        assert!(head.starts_with("begin") && head.len() <= HEAD_BYTES);
+        assert!(tail.ends_with("end") && tail.len() <= TAIL_BYTES);
+    }
+}

@@ -1,0 +1,247 @@
+//! The small shape of YAML that a frontmatter may have, as a tree of text.
+//!
+//! **Invariants**: scalars are text as authored, never typed; no anchors, aliases, tags, merge keys, directives or
+//! duplicate keys; at most [`YAML_LEVELS_MAX`] levels and [`YAML_KEYS_MAX`] keys a mapping. **Cost**: linear in the
+//! frontmatter, which is at most 64 KiB; the parser's own nesting and look-ahead limits hold besides.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use granit_parser::{Event, Marker, Parser, Placement, ScalarStyle, ScanError, Span};
+
+use super::diagnostic::{Diagnostic, Place};
+use crate::domain::limits::{YAML_KEYS_MAX, YAML_LEVELS_MAX};
+use crate::domain::text;
+
+/// A value with its place in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) place: Place,
+    pub(super) value: Value,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// Text as authored, and whether it was written without quotes or a block indicator.
+    Scalar { text: String, plain: bool },
+    /// A list.
+    Sequence(Vec<Node>),
+    /// Keys in the file's order.
+    Mapping(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) place: Place,
+    pub(super) node: Node,
+}
+
+impl Node {
+    /// The text of a scalar.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What kind of value it is, for a sentence.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Scalar { .. } => "text",
+            Value::Sequence(_) => "a list",
+            Value::Mapping(_) => "a mapping",
+        }
+    }
+}
+
+/// Why a frontmatter has no tree.
+pub(super) enum YamlError {
+    /// It is not YAML, which a repair may change.
+    Syntax { place: Place, message: String },
+    /// It is YAML of a shape that is not accepted; a repair must not change that.
+    Shape(Diagnostic),
+}
+
+/// A comment that stands behind a value on its line: some authors meant it as text.
+pub(super) struct TrailingComment {
+    pub(super) place: Place,
+    pub(super) text: String,
+}
+
+/// A frontmatter's tree.
+pub(super) struct Tree {
+    /// The entries of the top-level mapping.
+    pub(super) entries: Vec<Entry>,
+    /// Comments behind values.
+    pub(super) comments: Vec<TrailingComment>,
+}
+
+/// Parses the lines of a frontmatter. `lines_before` is added to each line number.
+pub(super) fn parse(frontmatter: &str, lines_before: usize) -> Result<Tree, YamlError> {
+    let mut options = granit_parser::Options::default();
+    options.disallow_directives = true;
+    options.emit_unresolved_aliases = true;
+    options.max_buffered_comment_events = frontmatter.len() + 1;
+    let parser = Parser::new_from_str_with_options(frontmatter, options);
+    let mut builder = Builder { lines_before, stack: Vec::new(), root: None, comments: Vec::new() };
+    for item in parser {
+        let (event, span) = item.map_err(|error| builder.syntax(&error))?;
+        builder.take(event, span)?;
+    }
+    match builder.root {
+        None => Err(YamlError::Shape(
+            Diagnostic::refused(Place::line(lines_before), "the frontmatter is empty")
+                .hint("it needs `name: ...` and `description: ...`"),
+        )),
+        Some(Node { value: Value::Mapping(entries), .. }) => Ok(Tree { entries, comments: builder.comments }),
+        Some(node) => Err(YamlError::Shape(
+            Diagnostic::refused(
+                node.place,
+                format!("the frontmatter is {}, not `key: value` lines", node.kind()),
+            )
+            .hint("it needs `name: ...` and `description: ...`"),
+        )),
+    }
+}
+
+/// Builds the tree from events, refusing what the shape excludes where it stands.
+struct Builder {
+    lines_before: usize,
+    stack: Vec<Open>,
+    root: Option<Node>,
+    comments: Vec<TrailingComment>,
+}
+
+/// A collection that is not closed yet.
+enum Open {
+    Sequence(Place, Vec<Node>),
+    Mapping { place: Place, entries: Vec<Entry>, key: Option<(String, Place)>, seen: HashMap<String, usize> },
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
+        let place = self.place(&span.start);
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                check_properties(place, anchor, tag.is_some())?;
+                // The parser says "~" for a value that is not there at all.
+                let text =
+                    if span.is_empty() && style == ScalarStyle::Plain { Cow::Borrowed("") } else { text };
+                self.scalar(place, text, style == ScalarStyle::Plain)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                check_properties(place, anchor, tag.is_some())?;
+                self.open(Open::Sequence(place, Vec::new()), place)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                check_properties(place, anchor, tag.is_some())?;
+                let mapping = Open::Mapping { place, entries: Vec::new(), key: None, seen: HashMap::new() };
+                self.open(mapping, place)
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                self.close();
+                Ok(())
+            }
+            Event::Alias(_) | Event::UnresolvedAlias(_) => Err(refuse(place, "an alias (`*name`)")),
+            Event::Anchor(..) => Err(refuse(place, "an anchor (`&name`)")),
+            Event::Comment(text, Placement::Right) => {
+                self.comments.push(TrailingComment { place, text: text.into_owned() });
+                Ok(())
+            }
+            Event::DocumentStart(..) if self.root.is_some() => Err(refuse(place, "a second YAML document")),
+            _ => Ok(()),
+        }
+    }
+
+    fn scalar(&mut self, place: Place, text: Cow<'_, str>, plain: bool) -> Result<(), YamlError> {
+        let level = self.stack.len();
+        if let Some(Open::Mapping { key: key @ None, seen, entries, .. }) = self.stack.last_mut() {
+            if plain && text == "<<" {
+                return Err(refuse(place, "a merge key (`<<`)"));
+            }
+            if entries.len() == YAML_KEYS_MAX {
+                let message = format!("a mapping has more than {YAML_KEYS_MAX} keys");
+                return Err(YamlError::Shape(Diagnostic::refused(place, message)));
+            }
+            if let Some(first) = seen.insert(duplicate_form(&text, level), place.line) {
+                return Err(duplicate_key(&text, first, place));
+            }
+            *key = Some((text.into_owned(), place));
+            return Ok(());
+        }
+        self.attach(Node { place, value: Value::Scalar { text: text.into_owned(), plain } });
+        Ok(())
+    }
+
+    fn open(&mut self, open: Open, place: Place) -> Result<(), YamlError> {
+        if self.stack.len() == YAML_LEVELS_MAX {
+            let message = format!("more than {YAML_LEVELS_MAX} levels of nesting");
+            return Err(YamlError::Shape(Diagnostic::refused(place, message)));
+        }
+        if let Some(Open::Mapping { key: None, .. }) = self.stack.last() {
+            return Err(refuse(place, "a key that is a list or a mapping"));
+        }
+        self.stack.push(open);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let node = match self.stack.pop().expect("the parser closes only what it opened") {
+            Open::Sequence(place, items) => Node { place, value: Value::Sequence(items) },
+            Open::Mapping { place, entries, .. } => Node { place, value: Value::Mapping(entries) },
+        };
+        self.attach(node);
+    }
+
+    fn attach(&mut self, node: Node) {
+        match self.stack.last_mut() {
+            None => self.root = Some(node),
+            Some(Open::Sequence(_, items)) => items.push(node),
+            Some(Open::Mapping { entries, key, .. }) => {
+                let (key, place) = key.take().expect("the parser gives a key before its value");
+                entries.push(Entry { key, place, node });
+            }
+        }
+    }
+
+    fn place(&self, marker: &Marker) -> Place {
+        Place { line: marker.line() + self.lines_before, column: marker.col() + 1 }
+    }
+
+    fn syntax(&self, error: &ScanError) -> YamlError {
+        let place = self.place(error.marker());
+        YamlError::Syntax { place, message: error.info().to_lowercase() }
+    }
+}
+
+fn check_properties(place: Place, anchor: usize, tagged: bool) -> Result<(), YamlError> {
+    if anchor != 0 {
+        return Err(refuse(place, "an anchor (`&name`)"));
+    }
+    if tagged {
+        return Err(refuse(place, "a tag (`!name`)"));
+    }
+    Ok(())
+}
+
+fn refuse(place: Place, what: &str) -> YamlError {
+    YamlError::Shape(
+        Diagnostic::refused(place, format!("{what} is not accepted in a frontmatter"))
+            .hint("write the value out, in quotes if it is text"),
+    )
+}
+
+/// The form under which a key counts as seen. On the two levels that are honoured, keys that differ in case alone are
+/// the same: one reader's `Description` is another's `description`.
+fn duplicate_form(key: &str, level: usize) -> String {
+    if level <= 2 { key.to_lowercase() } else { key.to_owned() }
+}
+
+fn duplicate_key(key: &str, first_line: usize, place: Place) -> YamlError {
+    let message = format!("the key `{}` of line {first_line} is repeated", text::escaped(key, 60));
+    YamlError::Shape(Diagnostic::refused(place, message).hint("keep one of the two"))
+}

@@ -1,0 +1,3 @@
+//! Where playbooks come from.
+
+pub mod directory;

@@ -1,0 +1,29 @@
+//! Logs: fields on standard error, as text or JSON.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// A line for a person.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// Starts logging for the whole process. Later calls change nothing.
+///
+/// # Errors
+/// A filter that cannot be read.
+pub fn start(format: LogFormat, filter: &str) -> Result<(), String> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?}: {error}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // An error means that logging has been started before.
+    let _ = match format {
+        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}

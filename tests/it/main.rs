@@ -1,0 +1,3 @@
+//! One integration binary: what a user sees, part by part.
+
+mod parse;
