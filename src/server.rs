@@ -4,12 +4,14 @@ mod listener;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
+use tower::layer::util::{Identity, Stack};
 use tracing::{error, info, warn};
 
 use self::listener::Listener;
@@ -111,7 +113,7 @@ impl Running {
 /// Serves until `shutdown`, then lets calls in flight finish for at most `drain`: a connection that never ends does not
 /// keep the process.
 async fn run(
-    router: Router<tower::layer::util::Stack<RefusalLayer, tower::layer::util::Identity>>,
+    router: Router<Stack<RefusalLayer, Identity>>,
     listener: Listener,
     shutdown: impl Future<Output = ()> + Send + 'static,
     drain: Duration,
@@ -122,24 +124,17 @@ async fn run(
         // The receiver waits for as long as serving takes.
         let _ = draining.send(());
     };
-    let serving = listener.serve(router, shutdown);
-    let overdue = async move {
-        if drain_began.await.is_ok() {
-            tokio::time::sleep(drain).await;
-        } else {
-            std::future::pending::<()>().await;
-        }
-    };
+    let mut serving = pin!(listener.serve(router, shutdown));
     tokio::select! {
-        outcome = serving => {
-            info!("drained");
-            outcome
-        }
-        () = overdue => {
-            warn!(drain_secs = drain.as_secs(), "connections were still open at the end of the drain; closing them");
-            Ok(())
-        }
+        outcome = &mut serving => return outcome,
+        _ = drain_began => {}
     }
+    if let Ok(outcome) = tokio::time::timeout(drain, serving).await {
+        info!("drained");
+        return outcome;
+    }
+    warn!(drain_secs = drain.as_secs(), "connections were still open at the end of the drain; closing them");
+    Ok(())
 }
 
 /// Loads the first catalogue and, where there are directories, keeps it current.

@@ -47,6 +47,12 @@ pub struct Field {
 pub const FIELDS: [Field; 3] =
     [Field { weight: 1.5, b: 0.3 }, Field { weight: 1.0, b: 0.5 }, Field { weight: 1.0, b: 0.75 }];
 
+/// What name and description can score, and what a body adds once it has [`BODY_TERMS_FULL`] terms: measured, so that
+/// one floor serves playbooks with and without bodies, in catalogues of 5 to 364.
+const CAPACITY_WITHOUT_BODY: f32 = 2.1;
+const CAPACITY_OF_BODY: f32 = 1.4;
+const BODY_TERMS_FULL: f32 = 100.0;
+
 /// The lexical index of one agent.
 #[derive(Debug, Default)]
 pub struct Lexical {
@@ -56,7 +62,8 @@ pub struct Lexical {
     postings: Vec<Posting>,
     idf: Vec<f32>,
     unknown_idf: f32,
-    playbook_count: usize,
+    /// What each playbook's text can score, by how much of it there is.
+    capacities: Vec<f32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +99,13 @@ impl Lexical {
                 lists[id as usize].push(Posting { ord: PlaybookOrd::new(ord), impact });
             }
         }
-        Self::assemble(ids, lists, playbooks.len())
+        let capacities = counts.iter().map(|counts| capacity(counts.lengths)).collect();
+        Self::assemble(ids, lists, capacities)
     }
 
-    fn assemble(ids: HashMap<Box<str>, u32>, lists: Vec<Vec<Posting>>, playbook_count: usize) -> Self {
-        let mut index = Self { ids, playbook_count, unknown_idf: idf(playbook_count, 0), ..Self::default() };
+    fn assemble(ids: HashMap<Box<str>, u32>, lists: Vec<Vec<Posting>>, capacities: Vec<f32>) -> Self {
+        let playbook_count = capacities.len();
+        let mut index = Self { ids, capacities, unknown_idf: idf(playbook_count, 0), ..Self::default() };
         index.postings.reserve_exact(lists.iter().map(Vec::len).sum());
         for list in lists {
             let idf = idf(playbook_count, list.len());
@@ -110,7 +119,7 @@ impl Lexical {
 
     /// Scores every playbook that shares a term with the folded turn or the recent turns, oldest first.
     pub fn score(&self, folded: &str, recent: &[String], buffer: &mut String, scores: &mut LexicalScores) {
-        scores.begin(self.playbook_count);
+        scores.begin(self.capacities.len());
         self.collect(folded, 1.0, scores);
         for turn in recent.iter().rev() {
             buffer.clear();
@@ -128,6 +137,10 @@ impl Lexical {
                 score.bm25 += weight * posting.impact;
                 score.matched_weight += weight * idf;
             }
+        }
+        for ord in &scores.touched {
+            let score = &mut scores.by_ord[ord.index()];
+            score.strength = score.bm25 / (self.unknown_idf * self.capacities[ord.index()]);
         }
     }
 
@@ -207,6 +220,12 @@ fn saturated(
         sum += field.weight * tf * (K1 + 1.0) / (tf + K1 * norm);
     }
     sum
+}
+
+/// What the text of a playbook can score: less when there is hardly a body to score with.
+fn capacity(lengths: [u32; FIELDS.len()]) -> f32 {
+    let [_, _, body] = lengths;
+    CAPACITY_WITHOUT_BODY + CAPACITY_OF_BODY * (float(body) / BODY_TERMS_FULL).min(1.0)
 }
 
 fn idf(playbook_count: usize, with_term: usize) -> f32 {

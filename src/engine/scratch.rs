@@ -94,6 +94,8 @@ pub struct LexicalScores {
 pub struct LexicalScore {
     /// BM25 over the fields.
     pub bm25: f32,
+    /// BM25 by what a playbook of this size can score in a catalogue of this size: what a floor can be held against.
+    pub strength: f32,
     /// The informative weight of the turn's terms that the playbook contains.
     pub matched_weight: f32,
 }

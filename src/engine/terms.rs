@@ -82,109 +82,24 @@ fn stem(word: &str, visit: &mut impl FnMut(&str)) {
     visit(word);
 }
 
-/// Words of English that say nothing about a subject.
+/// Words of English that say nothing about a subject, sorted.
+#[rustfmt::skip]
+const FUNCTION_WORDS: [&str; 97] = [
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "before", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "for", "from",
+    "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it",
+    "its", "just", "ll", "m", "me", "my", "no", "not", "of", "on", "one", "or", "our", "out", "please",
+    "re", "s", "she", "should", "so", "some", "t", "than", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "those", "to", "too", "up", "us", "ve", "very", "was", "we", "were", "what",
+    "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your",
+];
+
 fn is_function_word(word: &str) -> bool {
-    word.len() <= 7
-        && matches!(
-            word,
-            "a" | "about"
-                | "after"
-                | "all"
-                | "also"
-                | "am"
-                | "an"
-                | "and"
-                | "any"
-                | "are"
-                | "as"
-                | "at"
-                | "be"
-                | "because"
-                | "been"
-                | "before"
-                | "but"
-                | "by"
-                | "can"
-                | "could"
-                | "d"
-                | "did"
-                | "do"
-                | "does"
-                | "doing"
-                | "don"
-                | "for"
-                | "from"
-                | "had"
-                | "has"
-                | "have"
-                | "he"
-                | "her"
-                | "here"
-                | "him"
-                | "his"
-                | "how"
-                | "i"
-                | "if"
-                | "in"
-                | "into"
-                | "is"
-                | "it"
-                | "its"
-                | "just"
-                | "ll"
-                | "m"
-                | "me"
-                | "my"
-                | "no"
-                | "not"
-                | "of"
-                | "on"
-                | "one"
-                | "or"
-                | "our"
-                | "out"
-                | "please"
-                | "re"
-                | "s"
-                | "she"
-                | "should"
-                | "so"
-                | "some"
-                | "t"
-                | "than"
-                | "that"
-                | "the"
-                | "their"
-                | "them"
-                | "then"
-                | "there"
-                | "these"
-                | "they"
-                | "this"
-                | "those"
-                | "to"
-                | "too"
-                | "up"
-                | "us"
-                | "ve"
-                | "very"
-                | "was"
-                | "we"
-                | "were"
-                | "what"
-                | "when"
-                | "where"
-                | "which"
-                | "while"
-                | "who"
-                | "why"
-                | "will"
-                | "with"
-                | "would"
-                | "you"
-                | "your"
-        )
+    word.len() <= FUNCTION_WORD_BYTES_MAX && FUNCTION_WORDS.binary_search(&word).is_ok()
 }
+
+/// Bytes of the longest of them.
+const FUNCTION_WORD_BYTES_MAX: usize = 7;
 
 #[cfg(test)]
 mod tests {
@@ -195,6 +110,13 @@ mod tests {
         let mut terms = Vec::new();
         for_each(&fold(text), |term| terms.push(term.to_owned()));
         assert_eq!(terms.join(" "), wanted, "{text}");
+    }
+
+    #[test]
+    fn function_words_are_sorted_and_short() {
+        assert!(FUNCTION_WORDS.is_sorted());
+        assert!(FUNCTION_WORDS.iter().all(|word| word.len() <= FUNCTION_WORD_BYTES_MAX));
+        check("What is this about, and why?", "");
     }
 
     #[test]

@@ -1,3 +1,16 @@
 //! One integration binary: what a user sees, part by part.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be made in a test is a failed test")]
+
+mod fixture;
+mod harness;
+
+mod cli;
+mod grpc;
+mod menu;
+mod offer;
 mod parse;
+mod props;
+mod swap;
+mod tidy;
+mod watch;

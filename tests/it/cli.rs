@@ -1,0 +1,226 @@
+//! The command line as a person uses it: output, exit codes, sentences.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::fixture::skill_md;
+use crate::harness::write;
+
+fn maitred(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_maitred"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    maitred(args).output().unwrap()
+}
+
+#[track_caller]
+fn check(output: &Output, code: i32, stdout: &[&str], stderr: &[&str]) {
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    let missing =
+        stdout.iter().find(|part| !out.contains(**part)).or(stderr.iter().find(|part| !err.contains(**part)));
+    assert_eq!(missing, None, "{out}\n{err}");
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+#[test]
+fn select_answers_without_a_server() {
+    check(
+        &run(&["select", "a customer wants their money back"]),
+        0,
+        &["refund-request", "trigger \"money back\""],
+        &[],
+    );
+    check(&run(&["select", "what is the capital of Peru?"]), 0, &["No playbook fits this turn"], &[]);
+    let answer = json(&run(&["select", "--json", "a customer wants their money back"]));
+    assert_eq!(answer["items"][0]["slug"], "refund-request");
+    assert_eq!(answer["items"][0]["reason"]["trigger"]["matched"][0], "money back");
+    assert_eq!((&answer["runs"], &answer["revision"]), (&"not_asked".into(), &1.into()));
+    check(&run(&["select", ""]), 2, &[], &["maitred: text: the turn is empty"]);
+    check(&run(&["select", "--limit", "7", "x"]), 2, &[], &["maitred: limit: the limit is 7"]);
+    check(&run(&["select", "--skills", "/nowhere", "x"]), 2, &[], &["maitred: /nowhere: cannot be read"]);
+
+    let mut child = maitred(&["select", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all("write release notes".as_bytes()).unwrap();
+    check(&child.wait_with_output().unwrap(), 0, &["release-notes"], &[]);
+}
+
+#[test]
+fn select_over_a_directory_advises_once_and_names_refused_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_str().unwrap();
+    write(
+        dir.path(),
+        "tides",
+        &skill_md("tides", "", "Reads tide tables for sailing boats in harbours.", "Read."),
+    );
+    write(dir.path(), "broken", "---\nname: broken\n");
+    let always = run(&["select", "--skills", root, "lunch"]);
+    check(
+        &always,
+        0,
+        &["tides", "always on"],
+        &["1 of 1 playbooks have no triggers", "--untriggered ranked"],
+    );
+    check(&always, 0, &[], &["broken/SKILL.md:1: refused: the frontmatter opened at line 1 is never closed"]);
+    let ranked = run(&["select", "--skills", root, "--untriggered", "ranked", "lunch"]);
+    check(&ranked, 0, &["No playbook fits this turn"], &[]);
+    assert!(!String::from_utf8_lossy(&ranked.stderr).contains("advice"));
+}
+
+#[test]
+fn check_says_what_is_accepted_repaired_dropped_and_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    write(root, "good", "---\nname: good\ndescription: Late: pay\nallowed-tools: Bash(*)\n---\nBody\n");
+    let good = root.join("good");
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let output = run(&["check", &path(&good)]);
+    let file = path(&good.join("SKILL.md"));
+    check(
+        &output,
+        0,
+        &[
+            &format!("{file}: accepted as good\n"),
+            &format!(
+                "{file}:3:14: warning: the value has an unquoted colon; read as \"Late: pay\"; put the value in"
+            ),
+            &format!("{file}:4:1: note: `allowed-tools` is dropped"),
+            "1 files: 1 accepted (1 with warnings, 0 with notes only), 0 refused\n",
+        ],
+        &[],
+    );
+    write(root, "bad", "---\nname: Bad\ndescription: x\n---\nBody\n");
+    fs::write(root.join("bad/SKILL.md.orig"), "not a skill").unwrap();
+    let output = run(&["check", &path(root)]);
+    check(&output, 1, &["bad/SKILL.md:2:7: refused: the name \"Bad\" contains \"B\"", "1 refused"], &[]);
+    let report = json(&run(&["check", "--json", &path(root)]));
+    assert_eq!((&report["summary"]["accepted"], &report["summary"]["refused"]), (&1.into(), &1.into()));
+    assert_eq!(report["files"][0]["outcome"], "refused");
+    assert_eq!(report["files"][0]["diagnostics"][0]["line"], 2);
+    assert_eq!(report["files"][1]["slug"], "good");
+    check(&run(&["check", "/nowhere"]), 2, &[], &["maitred: /nowhere: No such file or directory"]);
+    check(&run(&["check", &path(tempfile::tempdir().unwrap().path())]), 2, &[], &[]);
+}
+
+/// A `maitred serve` and the address that it logs.
+struct Served {
+    child: Child,
+    address: String,
+    log: Vec<String>,
+}
+
+impl Served {
+    fn start(args: &[&str]) -> Self {
+        let command = [&["serve", "--log-format", "json"], args].concat();
+        let child = maitred(&command).stderr(Stdio::piped()).spawn().unwrap();
+        let mut served = Self { child, address: String::new(), log: Vec::new() };
+        for line in BufReader::new(served.child.stderr.take().unwrap()).lines() {
+            let line = line.unwrap();
+            let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");
+            served.log.push(line);
+            if entry["message"] == "serving" {
+                entry["listen"].as_str().unwrap().clone_into(&mut served.address);
+                break;
+            }
+        }
+        assert!(!served.address.is_empty(), "it did not serve: {:#?}", served.log);
+        // From here on nobody reads the log: the server must not mind.
+        served
+    }
+
+    fn terminate(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn client_and_server_over_a_port_and_a_clean_end() {
+    let served = Served::start(&["--listen", "127.0.0.1:0"]);
+    let address = served.address.as_str();
+    assert!(served.log.iter().any(|line| line.contains("no --menu-key-file")), "{:?}", served.log);
+    let table = run(&["client", "--server", address, "select", "write release notes"]);
+    check(&table, 0, &["release-notes", "menu_token: "], &[]);
+    let answer = json(&run(&[
+        "client",
+        "--server",
+        address,
+        "--run-id",
+        "r",
+        "--json",
+        "select",
+        "write release notes",
+    ]));
+    assert_eq!(answer["runs"], "unavailable");
+    let token = answer["menu_token"].as_str().unwrap();
+    let load = |slug: &str| {
+        run(&["client", "--server", address, "--run-id", "r", "load", "--menu-token", token, slug])
+    };
+    check(&load("release-notes"), 0, &["# Release notes"], &[]);
+    check(
+        &load("invented"),
+        2,
+        &[],
+        &["\"invented\" is not on the menu; it offers release-notes (NotFound, SLUG_NOT_ON_MENU)"],
+    );
+    let second = run(&["serve", "--listen", address]);
+    check(&second, 2, &[], &["the port is in use; stop the other server or choose another port"]);
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn a_unix_socket_is_private_refuses_a_second_server_and_is_removed() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.sock");
+    let listen = format!("unix:{}", path.display());
+    // A socket that a crash left behind is not in the way.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let served = Served::start(&["--listen", &listen]);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    check(
+        &run(&["client", "--server", &listen, "select", "write release notes"]),
+        0,
+        &["release-notes"],
+        &[],
+    );
+    check(&run(&["serve", "--listen", &listen]), 2, &[], &["another server is listening there"]);
+    assert_eq!(served.terminate(), Some(0));
+    assert!(!path.exists());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    fs::write(&path, "precious").unwrap();
+    check(&run(&["serve", "--listen", &listen]), 2, &[], &["something that is not a socket is there"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[test]
+fn a_wrong_start_says_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("key");
+    fs::write(&key, "short").unwrap();
+    let key = key.to_str().unwrap();
+    for (args, sentence) in [
+        (&["--listen", "0.0.0.0:50051"][..], "0.0.0.0 can be reached by others"),
+        (&["--menu-key-file", key], "a menu key has 32 to 4096 bytes, this one has 5"),
+        (&["--menu-key-file", "/nowhere"], "--menu-key-file /nowhere: No such file"),
+        (&["--menu-ttl", "0"], "--menu-ttl 0"),
+        (&["--max-playbooks", "0"], "--max-playbooks 0: 1 to 100000 are possible"),
+        (&["--max-playbooks", "100001"], "--max-playbooks 100001"),
+        (&["--skills", "/nowhere"], "/nowhere: cannot be read"),
+        (&["--log", "=="], "--log"),
+    ] {
+        check(&run(&[&["serve"], args].concat()), 2, &[], &[sentence]);
+    }
+    let down = run(&["client", "--server", "127.0.0.1:1", "select", "x"]);
+    check(&down, 2, &[], &["no server answers at 127.0.0.1:1", "start one with `maitred serve`"]);
+}

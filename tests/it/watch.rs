@@ -1,0 +1,162 @@
+//! A directory that changes under a running server: each change is one revision, and a broken one harms nothing else.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use maitred::domain::agent::AgentSettings;
+use maitred::server;
+
+use crate::fixture::skill_md;
+use crate::harness::{Setup, TestServer, serve_config, turn_request, write};
+
+fn soup(body: &str) -> String {
+    skill_md("soup", "soup", "Cooks onion soup.", body)
+}
+
+/// How long a change may take to be seen: the promise is a second; the rest is for a busy machine.
+const SEEN_WITHIN: Duration = Duration::from_secs(2);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn edits_new_and_removed_skills_are_live_at_once() {
+    let skills = [("soup", soup("One."))];
+    let server = TestServer::start(Setup { skills: &skills, ..Setup::default() }).await;
+    let root = server.dir.path();
+
+    let began = Instant::now();
+    write(root, "deep/er/bread", &skill_md("bread", "bread", "Bakes.", "Knead."));
+    assert_eq!(server.menu_at(2, "soup and bread").await, ["soup", "bread"]);
+    assert!(began.elapsed() < SEEN_WITHIN, "{:?}", began.elapsed());
+
+    // A save by renaming, as editors do it.
+    let draft = root.join("soup/SKILL.md.tmp");
+    fs::write(&draft, skill_md("soup", "broth", "Cooks.", "Two.")).unwrap();
+    fs::rename(&draft, root.join("soup/SKILL.md")).unwrap();
+    assert_eq!(server.menu_at(3, "soup, broth").await, ["soup"]);
+
+    fs::remove_dir_all(root.join("deep")).unwrap();
+    assert_eq!(server.menu_at(4, "bread and broth").await, ["soup"]);
+
+    // Another name in the same file is another playbook.
+    write(root, "soup", &skill_md("stew", "stew", "Cooks.", "Three."));
+    assert_eq!(server.menu_at(5, "broth, stew").await, ["stew"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_file_keeps_its_last_good_version_and_all_others() {
+    let skills = [("soup", soup("One.")), ("broken", "---\nname: broken\n".to_owned())];
+    let server = TestServer::start(Setup { skills: &skills, ..Setup::default() }).await;
+    assert_eq!(server.menu_at(1, "soup").await, ["soup"]);
+    write(server.dir.path(), "soup", "---\nname: soup\ndescription: [\n---\n");
+    write(server.dir.path(), "bread", &skill_md("bread", "bread", "Bakes.", "Knead."));
+    assert_eq!(server.menu_at(2, "soup and bread").await, ["soup", "bread"]);
+    // Mended, it is served as it is now.
+    write(server.dir.path(), "soup", &skill_md("soup", "soup", "Cooks.", "Mended."));
+    assert_eq!(server.menu_at(3, "soup").await, ["soup"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_playbooks_stop_the_start_and_keep_the_last_good_snapshot() {
+    let skill = |slug: &str| skill_md(slug, "go", "Goes.", "Go.");
+    let skills = ["a", "b", "c"].map(|slug| (slug, skill(slug)));
+    let dir = tempfile::tempdir().unwrap();
+    for (slug, text) in &skills {
+        write(dir.path(), slug, text);
+    }
+    let two = Setup { playbooks_max: 2, ..Setup::default() };
+    let config = serve_config(vec![dir.path().to_owned()], &two);
+    let refused =
+        server::start(config, std::sync::Arc::new(maitred::app::ports::SystemClock)).await.unwrap_err();
+    assert!(
+        refused.starts_with("there are 3 playbooks, the limit is 2; raise it with --max-playbooks"),
+        "{refused}"
+    );
+
+    let server = TestServer::start(Setup { skills: &skills, playbooks_max: 3, ..Setup::default() }).await;
+    write(server.dir.path(), "d", &skill("d"));
+    // The fourth is over the limit; the change after it is the next revision, and is made of three again.
+    fs::remove_dir_all(server.dir.path().join("a")).unwrap();
+    assert_eq!(server.menu_at(2, "go").await, ["d", "b", "c"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_directory_may_go_and_come_back() {
+    let skills = [("soup", soup("One."))];
+    let server = TestServer::start(Setup { skills: &skills, ..Setup::default() }).await;
+    let root = server.dir.path().to_owned();
+    let aside = root.with_extension("aside");
+    fs::rename(&root, &aside).unwrap();
+    assert_eq!(server.menu_at(1, "soup").await, ["soup"]);
+    write(&root, "bread", &skill_md("bread", "bread", "Bakes.", "Knead."));
+    assert_eq!(server.menu_at(2, "soup and bread").await, ["bread"]);
+    write(&root, "cake", &skill_md("cake", "cake", "Bakes.", "Stir."));
+    assert_eq!(server.menu_at(3, "bread and cake").await, ["bread", "cake"]);
+    fs::remove_dir_all(&aside).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_equal_names_the_first_in_argument_and_path_order_serves() {
+    let first = tempfile::tempdir().unwrap();
+    let second = tempfile::tempdir().unwrap();
+    write(first.path(), "b", &skill_md("soup", "soup", "From b.", "B."));
+    write(first.path(), "a", &skill_md("soup", "soup", "From a.", "A."));
+    write(second.path(), "0", &skill_md("soup", "soup", "From the second.", "0."));
+    write(second.path(), "bread", &skill_md("bread", "bread", "Bakes.", "K."));
+    let setup = Setup { settings: AgentSettings::default(), ..Setup::default() };
+    let skills = vec![first.path().to_owned(), second.path().to_owned()];
+    let config = serve_config(skills, &setup);
+    let (_, refresh) = server::read_directories(&config.catalog).unwrap();
+    let served: Vec<_> =
+        refresh.playbooks.iter().map(|p| (p.slug().to_string(), p.body().to_owned())).collect();
+    assert_eq!(served, [("soup".to_owned(), "A.\n".to_owned()), ("bread".to_owned(), "K.\n".to_owned())]);
+    let said: Vec<_> =
+        refresh.reports.iter().flat_map(|r| &r.diagnostics).map(|d| d.message.clone()).collect();
+    let taken = said.iter().filter(|message| message.starts_with("the name \"soup\" is taken by ")).count();
+    assert_eq!(taken, 2, "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_looked_into_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    write(root, "1/2/3/4/5/6", &skill_md("six", "six", "Six.", "6."));
+    write(root, "1/2/3/4/5/6/7", &skill_md("seven", "seven", "Seven.", "7."));
+    write(root, "soup", &soup("One."));
+    for file in ["scripts/a.py", "references/b/c.md", "assets/d.png"] {
+        let path = root.join("soup").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    fs::create_dir(root.join("small")).unwrap();
+    fs::write(root.join("small/skill.md"), soup("x")).unwrap();
+    write(elsewhere.path(), "linked", &skill_md("linked", "linked", "L.", "L."));
+    std::os::unix::fs::symlink(elsewhere.path().join("linked"), root.join("linked")).unwrap();
+    let config = serve_config(vec![root.to_owned()], &Setup::default());
+    let (_, refresh) = server::read_directories(&config.catalog).unwrap();
+    let served: Vec<_> = refresh.playbooks.iter().map(|playbook| playbook.slug().to_string()).collect();
+    assert_eq!(served, ["six", "soup"]);
+    let said: Vec<_> =
+        refresh.reports.iter().flat_map(|r| &r.diagnostics).map(|d| d.message.clone()).collect();
+    for sentence in [
+        "1 directories lie deeper than 6 levels and are not looked into",
+        "3 files in scripts, references or assets are not served: a playbook is its SKILL.md",
+        "this file is named skill.md and is not read",
+        "a symbolic link is not followed, and the skill behind it is not served",
+        "the folder \"6\" is not called like the skill, \"six\"",
+    ] {
+        assert!(said.iter().any(|message| message == sentence), "{sentence}\n{said:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_starter_packs_serve_without_a_directory() {
+    let config = serve_config(Vec::new(), &Setup::default());
+    let running = server::start(config, std::sync::Arc::new(maitred::app::ports::SystemClock)).await.unwrap();
+    let address = format!("http://{}", running.listen);
+    let mut client =
+        maitred::transport::grpc::proto::menu_service_client::MenuServiceClient::connect(address)
+            .await
+            .unwrap();
+    let answer = client.select_menu(turn_request("a customer wants a refund")).await.unwrap().into_inner();
+    assert_eq!(answer.items[0].slug, "refund-request");
+}
