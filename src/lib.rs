@@ -1,17 +1,72 @@
-//! Maitred.
+//! Maitred is a selection engine for Agent Skills. Before every turn an agent orchestrator asks it which few of an
+//! agent's playbooks deserve a line in the prompt, and fetches the one that the model picks.
+//!
+//! # Words
+//! A *playbook* is a skill that an *agent* owns; a *menu* is what one *turn* is offered; a *run* is one conversation; a
+//! *pack* holds curated playbooks of the *library*; a *snapshot* is the immutable index at a *revision*, the
+//! catalogue's one ever-growing version number.
+//!
+//! # Code map
+//! Dependencies point one way: each part may name those before it (`tests/it/tidy.rs` checks it).
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`domain`] | values valid by construction, and every limit of the system |
+//! | [`compute`] | the pool for CPU work in parallel |
+//! | [`mod@format`] | SKILL.md to [`domain::playbook::Playbook`]: the one parser for every way in |
+//! | [`engine`] | the data plane: snapshot, builder, the cell, and [`engine::select`], the hot path |
+//! | [`app`] | use cases: [`app::read`] (select, load), [`app::catalog`] (the one writer), tokens, errors; owns the ports |
+//! | [`store`] | where playbooks come from: a watched directory |
+//! | [`transport`] | gRPC: thin adapters over `app` and its error table |
+//! | [`config`], [`telemetry`], [`server`], [`cli`] | wiring |
+//!
+//! # Invariants
+//! - One snapshot behind one cell; every answer is read from exactly one, and its revision says which.
+//! - A reader never waits and never frees a snapshot; a writer builds first and publishes then.
+//! - Equal input at one revision gives byte-equal output, the signed token aside.
+//! - Nothing is dropped in silence: it is counted (`omitted`), named (a diagnostic) or refused (a reason).
+//! - What only our own bug can break is asserted; what the world can break is a `Result`.
+//!
+//! # The route of one `SelectMenu`
+//! 1. `transport/grpc/menu.rs` receives the message; `convert` makes a [`domain::query::MenuQuery`] or names the field.
+//! 2. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
+//! 3. [`engine::select::select`]: fold, triggers, BM25, judge, compose; ordinals inside, slugs at the end.
+//! 4. [`app::offer`] renders block and tool, [`app::token`] signs, `convert` makes the message.
+//!
+//! # The route of one edit
+//! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken
+//!    file keeps its last good version.
+//! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::build`] on the compute pool.
+//! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
+//!    the reaper.
+//!
+//! # Example
+//! ```
+//! use maitred::domain::agent::AgentSettings;
+//! use maitred::domain::query::MenuQuery;
+//! use maitred::engine::{builder, scratch::Scratch, select::select};
+//!
+//! let playbooks = maitred::app::packs::starter_playbooks();
+//! let index = builder::build(playbooks, AgentSettings::default())?;
+//! let menu = select(&index, &MenuQuery::new("the customer wants a refund")?, &mut Scratch::default());
+//! assert_eq!(menu.items[0].slug.as_str(), "refund-request");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod domain;
+
+pub mod compute;
 
 pub mod engine;
 pub mod format;
 
 pub mod app;
+
 pub mod store;
 pub mod transport;
 
-pub mod cli;
 pub mod config;
-pub mod server;
 pub mod telemetry;
 
-pub mod compute;
+pub mod cli;
+pub mod server;

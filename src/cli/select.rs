@@ -21,6 +21,9 @@ use crate::server;
 use crate::store::directory::Refresh;
 use crate::transport::grpc;
 
+/// Refused files that are named before the answer.
+const REFUSALS_SHOWN: usize = 5;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -81,14 +84,19 @@ fn load(config: &CatalogConfig) -> Result<Vec<Arc<Playbook>>, String> {
     Ok(playbooks)
 }
 
-/// Says which files are refused; `maitred check` tells the rest.
+/// Says which files are refused, the first of them one by one; `maitred check` tells the rest.
 fn warn(reports: &[FileReport]) {
-    for report in reports {
-        let refused = report.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Refused);
-        for diagnostic in refused {
-            let path = text::escaped(&report.path.to_string_lossy(), 4_096);
+    let refusal = |report: &&FileReport| report.diagnostics.iter().any(|d| d.severity == Severity::Refused);
+    let refused: Vec<&FileReport> = reports.iter().filter(refusal).collect();
+    for report in refused.iter().take(REFUSALS_SHOWN) {
+        let path = text::escaped(&report.path.to_string_lossy(), 4_096);
+        for diagnostic in report.diagnostics.iter().filter(|d| d.severity == Severity::Refused) {
             say(&format!("{path}:{}: refused: {}", diagnostic.line, diagnostic.message));
         }
+    }
+    if refused.len() > REFUSALS_SHOWN {
+        let more = refused.len() - REFUSALS_SHOWN;
+        say(&format!("{more} more files are refused; `maitred check` names them and says what to do"));
     }
 }
 

@@ -15,7 +15,7 @@ use super::status::to_status;
 use crate::app::error::{Error, Reason};
 use crate::domain::text;
 
-/// Puts [`Refusals`] around the services.
+/// Puts the rewriting around the services.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RefusalLayer;
 
