@@ -14,6 +14,12 @@ use crate::telemetry::LogFormat;
 /// Where the server listens unless told otherwise.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:50051";
 
+/// How long a menu token may be made to hold: a day; it stands for one turn.
+const MENU_TTL_SECS_MAX: u64 = 24 * 60 * 60;
+
+/// How long a drain may be made to take: an hour.
+const DRAIN_SECS_MAX: u64 = 60 * 60;
+
 /// Bytes of a Unix socket's path at most, as the system has it.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
@@ -170,10 +176,17 @@ impl ServeArgs {
     /// # Errors
     /// A sentence that names the flag.
     pub fn check(self) -> Result<ServeConfig, String> {
-        if self.menu_ttl == 0 {
-            return Err(
-                "--menu-ttl 0: a token that never holds is of no use; give at least 1 second".to_owned()
-            );
+        if !(1..=MENU_TTL_SECS_MAX).contains(&self.menu_ttl) {
+            return Err(format!(
+                "--menu-ttl {}: 1 to {MENU_TTL_SECS_MAX} seconds are possible",
+                self.menu_ttl
+            ));
+        }
+        if self.drain_secs > DRAIN_SECS_MAX {
+            return Err(format!(
+                "--drain-secs {}: 0 to {DRAIN_SECS_MAX} seconds are possible",
+                self.drain_secs
+            ));
         }
         Ok(ServeConfig {
             catalog: self.catalog.check()?,
@@ -204,7 +217,7 @@ impl Listen {
             format!("--listen {text}: {error}; write an address such as {LISTEN_DEFAULT} or unix:/run/maitred.sock")
         })?;
         let addresses: Vec<SocketAddr> = addresses.collect();
-        match addresses.iter().find(|address| !address.ip().is_loopback()) {
+        match addresses.iter().find(|address| !address.ip().to_canonical().is_loopback()) {
             Some(address) => Err(format!(
                 "--listen {text}: {} can be reached by others, and this version has no authentication; listen on \
                  127.0.0.1, [::1] or unix:PATH",
@@ -225,9 +238,14 @@ mod tests {
 
     #[test]
     fn only_loopback_and_unix_sockets() {
-        for address in
-            ["127.0.0.1:0", "127.8.9.1:50051", "[::1]:50051", "localhost:50051", "unix:/tmp/m.sock"]
-        {
+        for address in [
+            "127.0.0.1:0",
+            "127.8.9.1:50051",
+            "[::1]:50051",
+            "[::ffff:127.0.0.1]:1",
+            "localhost:50051",
+            "unix:/tmp/m.sock",
+        ] {
             assert!(Listen::parse(address).is_ok(), "{address}");
         }
         let long = format!("unix:/{}", "x".repeat(107));

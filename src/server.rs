@@ -3,11 +3,13 @@
 mod listener;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
@@ -47,18 +49,19 @@ pub struct Running {
 /// # Errors
 /// What kept it from starting, or from serving on.
 pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
+    let mut signals = StopSignals::listen()?;
+    // Loading is not interrupted: a signal that arrives meanwhile waits, and then ends the server in order.
     let running = start(config, Arc::new(SystemClock)).await?;
-    let signal = stop_signal();
     let mut served = running.served;
     tokio::select! {
-        () = signal => {}
+        () = signals.next() => {}
         ended = &mut served => return ended.map_err(|error| error.to_string())?,
     }
     // The receiver is gone only when serving has ended by itself.
     let _ = running.stop.send(());
     tokio::select! {
         ended = served => ended.map_err(|error| error.to_string())?,
-        () = stop_signal() => Err("stopped by a second signal before the drain was over".to_owned()),
+        () = signals.next() => Err("stopped by a second signal before the drain was over".to_owned()),
     }
 }
 
@@ -73,7 +76,7 @@ pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running
     let reader = Arc::new(Reader::new(&catalog, signer, clock));
     let listener = Listener::bind(&config.listen).await?;
     let listen = listener.address().to_owned();
-    let (services, health) = grpc::routes(reader).await;
+    let (services, mut health) = grpc::routes(reader).await;
     let router = Server::builder()
         .max_concurrent_streams(grpc::STREAMS_PER_CONNECTION)
         .http2_keepalive_interval(Some(grpc::KEEPALIVE_INTERVAL))
@@ -86,7 +89,7 @@ pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running
         // A dropped handle stops the server too.
         let _ = stopped.await;
         info!("draining: no new calls");
-        grpc::report_draining(&health).await;
+        grpc::report_draining(&mut health).await;
     };
     let drain = config.drain;
     let served = tokio::spawn(async move {
@@ -200,6 +203,11 @@ fn signer(config: &ServeConfig) -> Result<MenuSigner, ServeError> {
         warn!("no --menu-key-file: menu tokens hold until this process ends, and on no other replica");
         return MenuSigner::random(config.menu_ttl);
     };
+    if let Ok(metadata) = std::fs::metadata(path)
+        && metadata.permissions().mode() & 0o077 != 0
+    {
+        warn!(path = %path.display(), "others can read the menu key, and could make tokens; give it mode 0600");
+    }
     let key = read_key(path).map_err(|error| format!("--menu-key-file {}: {error}", path.display()))?;
     MenuSigner::new(&key, config.menu_ttl)
         .map_err(|error| format!("--menu-key-file {}: {error}", path.display()))
@@ -216,21 +224,22 @@ fn read_key(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(key)
 }
 
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = |kind| async move {
-        match signal(kind) {
-            Ok(mut signals) => {
-                signals.recv().await;
-            }
-            Err(error) => {
-                error!(%error, "this signal cannot be waited for");
-                std::future::pending::<()>().await;
-            }
+/// The signals that end a server: SIGTERM and an interrupt.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> Result<Self, ServeError> {
+        let listen = |kind| signal(kind).map_err(|error| format!("signals cannot be waited for: {error}"));
+        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::interrupt()) => {}
     }
 }

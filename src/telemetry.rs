@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -18,7 +19,11 @@ pub enum LogFormat {
 /// # Errors
 /// A filter that cannot be read.
 pub fn start(format: LogFormat, filter: &str) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?}: {error}"))?;
+    let is_level = |word: &str| word.trim().parse::<LevelFilter>().is_ok();
+    if let Some(word) = filter.split(',').find(|part| !part.contains('=') && !is_level(part)) {
+        return Err(format!("--log {filter}: \"{word}\" is not one of off, error, warn, info, debug, trace"));
+    }
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter}: {error}"))?;
     // A closed standard error must not take the server down: what cannot be logged is not reported there either.
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

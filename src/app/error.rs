@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::domain::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::domain::query::QueryError;
-use crate::domain::text::prefix_bytes;
 
 /// What kind of answer an error is. Maps to gRPC in `transport/grpc/status.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +55,8 @@ pub enum Reason {
     NotBuiltYet,
     /// There is no such method.
     MethodUnknown,
+    /// The message is compressed, or encoded otherwise, in a way that is not understood.
+    EncodingUnsupported,
     /// A fault of ours.
     Internal,
 }
@@ -78,6 +79,7 @@ impl Reason {
             Self::RevisionNotReached => ("REVISION_NOT_REACHED", Code::Unavailable),
             Self::NotBuiltYet => ("NOT_BUILT_YET", Code::Unimplemented),
             Self::MethodUnknown => ("METHOD_UNKNOWN", Code::Unimplemented),
+            Self::EncodingUnsupported => ("ENCODING_UNSUPPORTED", Code::Unimplemented),
             Self::Internal => ("INTERNAL", Code::Internal),
         }
     }
@@ -96,7 +98,7 @@ impl Error {
     #[must_use]
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let mut message = message.into();
-        message.truncate(prefix_bytes(&message, ERROR_MESSAGE_BYTES_MAX).len());
+        message.truncate(sendable_bytes(&message));
         Self { reason, message, metadata: Vec::new() }
     }
 
@@ -146,6 +148,20 @@ impl Error {
     }
 }
 
+/// How many bytes of a message fit its limit once they are percent-encoded; ends between characters.
+fn sendable_bytes(message: &str) -> usize {
+    let mut left = ERROR_MESSAGE_BYTES_MAX;
+    for (at, c) in message.char_indices() {
+        let is_sent_as_it_is = matches!(c, ' '..='~') && c != '%';
+        let sent_bytes = if is_sent_as_it_is { 1 } else { 3 * c.len_utf8() };
+        match left.checked_sub(sent_bytes) {
+            Some(rest) => left = rest,
+            None => return at,
+        }
+    }
+    message.len()
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -157,5 +173,19 @@ impl std::error::Error for Error {}
 impl From<QueryError> for Error {
     fn from(error: QueryError) -> Self {
         Self::field(error.field, error.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_cut_by_what_is_sent_and_between_characters() {
+        for (text, bytes) in [("a", 1_000), ("猫", 333), ("%", 333), ("🚀", 332)] {
+            let error = Error::new(Reason::Internal, text.repeat(2_000));
+            assert_eq!(error.message().len(), bytes, "{text}");
+        }
+        assert_eq!(Error::new(Reason::Internal, "short").message(), "short");
     }
 }

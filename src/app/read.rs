@@ -31,6 +31,9 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
+/// How long before the caller's deadline a wait ends, so that the caller still gets the answer that says why.
+const ANSWER_MARGIN: Duration = Duration::from_millis(30);
+
 /// Answers menus and playbooks from the current snapshot.
 #[derive(Debug)]
 pub struct Reader {
@@ -120,9 +123,10 @@ impl Reader {
     /// # Errors
     /// When it has not in time.
     pub async fn wait_for(&self, revision: Revision, patience: Duration) -> Result<(), Error> {
+        let patience = patience.saturating_sub(ANSWER_MARGIN).min(MIN_REVISION_WAIT_MAX);
         let mut revisions = self.revisions.clone();
         let reached = revisions.wait_for(|present| *present >= revision);
-        if let Ok(Ok(_)) = tokio::time::timeout(patience.min(MIN_REVISION_WAIT_MAX), reached).await {
+        if let Ok(Ok(_)) = tokio::time::timeout(patience, reached).await {
             Ok(())
         } else {
             let present = *self.revisions.borrow();

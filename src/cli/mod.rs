@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::domain::limits::TURN_BYTES_MAX;
+
 /// What a command answers: its exit code, or a sentence for standard error.
 type Outcome = Result<ExitCode, String>;
 
@@ -65,11 +67,14 @@ fn turn_text(argument: &str) -> Result<String, String> {
     if argument != "-" {
         return Ok(argument.to_owned());
     }
-    let limit = crate::domain::limits::TURN_BYTES_MAX as u64 + 1;
-    let mut text = String::new();
-    let read = std::io::stdin().take(limit).read_to_string(&mut text);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(TURN_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("standard input: {error}"))?;
-    Ok(text)
+    if bytes.len() > TURN_BYTES_MAX {
+        return Err(format!("standard input has more bytes than a turn may have, which is {TURN_BYTES_MAX}"));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("standard input is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
 }
 
 /// A runtime for the commands that talk over the network.

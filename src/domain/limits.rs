@@ -97,7 +97,8 @@ pub const ENCODE_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of a response that returns bodies in number.
 pub const ENCODE_BODIES_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Bytes of an error message: it travels in HTTP/2 trailers, where some clients allow 8 KiB in all.
+/// Bytes of an error message as it is sent, percent-encoded: it travels in HTTP/2 trailers, where some clients allow
+/// 8 KiB in all.
 pub const ERROR_MESSAGE_BYTES_MAX: usize = 1_000;
 
 const _: () = assert!(BODY_BYTES_MAX < FILE_BYTES_MAX);

@@ -97,14 +97,39 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// The word of the turn around a match, so that "form" found in "perform" is seen at once.
+/// The word of the turn around a match, so that "form" found in "perform" is seen at once. Of a very long word the part
+/// around the match, with an ellipsis where it is cut.
 #[must_use]
 pub fn found_in(folded: &str, span: (usize, usize)) -> String {
-    let start = folded[..span.0].rfind(char::is_whitespace).map_or(0, |at| folded.ceil_char_boundary(at + 1));
-    let end = folded[span.1..].find(char::is_whitespace).map_or(folded.len(), |at| span.1 + at);
-    let word = &folded[start..end];
-    if word.chars().count() <= FOUND_IN_CHARS_MAX {
-        return word.to_owned();
+    let (before, found, after) = (&folded[..span.0], &folded[span.0..span.1], &folded[span.1..]);
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| before.ceil_char_boundary(at + 1));
+    let end = after.find(char::is_whitespace).unwrap_or(after.len());
+    let side_max = FOUND_IN_CHARS_MAX / 4;
+    let left: Vec<char> = before[start..].chars().rev().take(side_max + 1).collect();
+    let right: Vec<char> = after[..end].chars().take(side_max + 1).collect();
+    let mut word = String::new();
+    if left.len() > side_max {
+        word.push('…');
     }
-    folded[span.0..].chars().take(FOUND_IN_CHARS_MAX).collect()
+    word.extend(left.iter().take(side_max).rev());
+    word.extend(found.chars().take(FOUND_IN_CHARS_MAX / 2));
+    word.extend(right.iter().take(side_max));
+    if right.len() > side_max {
+        word.push('…');
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_around_a_match_is_shown_and_a_long_one_is_cut_visibly() {
+        assert_eq!(found_in("to perform well", (6, 10)), "perform");
+        assert_eq!(found_in("form", (0, 4)), "form");
+        let long = format!("{}ui{}", "x".repeat(70), "y".repeat(70));
+        assert_eq!(found_in(&long, (70, 72)), format!("…{}ui{}…", "x".repeat(16), "y".repeat(16)));
+        assert_eq!(found_in("猫发票猫", (3, 9)), "猫发票猫");
+    }
 }

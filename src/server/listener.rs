@@ -5,14 +5,18 @@
 //! ever deleted; it is removed at the end.
 
 use std::fs::{self, Permissions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::transport::server::{Router, TcpIncoming};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::{Connected, Router};
 use tower::layer::util::{Identity, Stack};
+use tracing::warn;
 
 use crate::config::Listen;
 use crate::transport::grpc::RefusalLayer;
@@ -33,15 +37,71 @@ enum Socket {
     Unix(UnixListener, SocketFile),
 }
 
-/// Removes the socket's file when the server is gone.
+/// Removes the socket's file when the server is gone, if it is still the one that was made.
 #[derive(Debug)]
-struct SocketFile(PathBuf);
+struct SocketFile {
+    path: PathBuf,
+    id: (u64, u64),
+}
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody else may have removed it already.
-        let _ = fs::remove_file(&self.0);
+        let is_ours = fs::symlink_metadata(&self.path)
+            .is_ok_and(|metadata| metadata.file_type().is_socket() && id_of(&metadata) == self.id);
+        if is_ours {
+            // Somebody else may remove it at the same moment; then it is gone all the same.
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+fn id_of(metadata: &fs::Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Connections accepted and not yet taken by the server.
+const ACCEPTED_MAX: usize = 16;
+
+/// How long to wait after a failure to accept: with no file descriptor left, trying at once would only burn a core.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
+
+/// Accepts connections until the returned stream is dropped, which closes the listener too.
+fn accepted<L, IO, F>(
+    listener: L,
+    accept: impl Fn(Arc<L>) -> F + Send + 'static,
+) -> ReceiverStream<io::Result<IO>>
+where
+    L: Send + Sync + 'static,
+    IO: Send + 'static,
+    F: Future<Output = io::Result<IO>> + Send,
+{
+    let listener = Arc::new(listener);
+    let (sender, receiver) = mpsc::channel(ACCEPTED_MAX);
+    tokio::spawn(async move {
+        let mut is_failing = false;
+        loop {
+            let connection = tokio::select! {
+                connection = accept(Arc::clone(&listener)) => connection,
+                () = sender.closed() => return,
+            };
+            match connection {
+                Ok(connection) => {
+                    is_failing = false;
+                    if sender.send(Ok(connection)).await.is_err() {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    if !is_failing {
+                        warn!(%error, "connections cannot be accepted; trying on");
+                    }
+                    is_failing = true;
+                    tokio::time::sleep(ACCEPT_BACKOFF).await;
+                }
+            }
+        }
+    });
+    ReceiverStream::new(receiver)
 }
 
 impl Listener {
@@ -76,22 +136,41 @@ impl Listener {
         router: Router<Stack<RefusalLayer, Identity>>,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), String> {
-        let outcome = match self.socket {
+        match self.socket {
             Socket::Tcp(listener) => {
-                let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-                router.serve_with_incoming_shutdown(incoming, shutdown).await
+                let accept = async |listener: Arc<TcpListener>| {
+                    let (stream, _) = listener.accept().await?;
+                    // Small answers must not wait for the acknowledgement of the one before.
+                    stream.set_nodelay(true)?;
+                    Ok(stream)
+                };
+                serve_accepted(router, accepted(listener, accept), shutdown).await
             }
             Socket::Unix(listener, _file) => {
-                router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), shutdown).await
+                let accept = async |listener: Arc<UnixListener>| Ok(listener.accept().await?.0);
+                serve_accepted(router, accepted(listener, accept), shutdown).await
             }
-        };
-        outcome.map_err(|error| format!("serving ended: {error}"))
+        }
     }
+}
+
+async fn serve_accepted<IO>(
+    router: Router<Stack<RefusalLayer, Identity>>,
+    connections: ReceiverStream<io::Result<IO>>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), String>
+where
+    IO: Connected + tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    IO::ConnectInfo: Clone + Send + Sync + 'static,
+{
+    let outcome = router.serve_with_incoming_shutdown(connections, shutdown).await;
+    outcome.map_err(|error| format!("serving ended: {error}"))
 }
 
 async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), String> {
     make_room(path).await?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    check_directory(parent)?;
     let private = parent.join(format!(".mtd-{}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&private);
     made.map_err(|error| format!("a directory cannot be made in {}: {error}", parent.display()))?;
@@ -99,15 +178,30 @@ async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), String> {
     // The directory is empty once the socket has moved out of it.
     let _ = fs::remove_file(private.join("s"));
     let _ = fs::remove_dir(&private);
-    Ok((bound.map_err(|error| error.to_string())?, SocketFile(path.to_owned())))
+    bound.map_err(|error| error.to_string())
 }
 
-fn bind_in(private: &Path, path: &Path) -> std::io::Result<UnixListener> {
+fn bind_in(private: &Path, path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     let inner = private.join("s");
     let listener = UnixListener::bind(&inner)?;
     fs::set_permissions(&inner, Permissions::from_mode(SOCKET_MODE))?;
+    let id = id_of(&fs::symlink_metadata(&inner)?);
     fs::rename(&inner, path)?;
-    Ok(listener)
+    Ok((listener, SocketFile { path: path.to_owned(), id }))
+}
+
+/// Refuses a directory in which anybody may replace the socket by their own.
+fn check_directory(parent: &Path) -> Result<(), String> {
+    let metadata = fs::metadata(parent).map_err(|error| format!("{}: {error}", parent.display()))?;
+    let mode = metadata.permissions().mode();
+    let (is_open_to_all, is_sticky) = (mode & 0o002 != 0, mode & 0o1000 != 0);
+    if is_open_to_all && !is_sticky {
+        return Err(format!(
+            "everybody may write to {} and replace the socket; use a directory of your own, such as one with mode 0700",
+            parent.display()
+        ));
+    }
+    Ok(())
 }
 
 /// Makes sure that nothing stands in the way: nothing at all, or the socket of a server that is gone.

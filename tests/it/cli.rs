@@ -198,9 +198,19 @@ fn a_unix_socket_is_private_refuses_a_second_server_and_is_removed() {
     assert_eq!(served.terminate(), Some(0));
     assert!(!path.exists());
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    // What took its place meanwhile is not ours to remove.
+    let served = Served::start(&["--listen", &listen]);
+    fs::remove_file(&path).unwrap();
     fs::write(&path, "precious").unwrap();
+    assert_eq!(served.terminate(), Some(0));
     check(&run(&["serve", "--listen", &listen]), 2, &[], &["something that is not a socket is there"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+
+    let open = dir.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let listen = format!("unix:{}/m.sock", open.display());
+    check(&run(&["serve", "--listen", &listen]), 2, &[], &["everybody may write to"]);
 }
 
 #[test]
@@ -213,7 +223,9 @@ fn a_wrong_start_says_what_to_do() {
         (&["--listen", "0.0.0.0:50051"][..], "0.0.0.0 can be reached by others"),
         (&["--menu-key-file", key], "a menu key has 32 to 4096 bytes, this one has 5"),
         (&["--menu-key-file", "/nowhere"], "--menu-key-file /nowhere: No such file"),
-        (&["--menu-ttl", "0"], "--menu-ttl 0"),
+        (&["--menu-ttl", "0"], "--menu-ttl 0: 1 to 86400 seconds are possible"),
+        (&["--drain-secs", "3601"], "--drain-secs 3601: 0 to 3600"),
+        (&["--log", "inof"], "--log inof: \"inof\" is not one of off, error, warn"),
         (&["--max-playbooks", "0"], "--max-playbooks 0: 1 to 100000 are possible"),
         (&["--max-playbooks", "100001"], "--max-playbooks 100001"),
         (&["--skills", "/nowhere"], "/nowhere: cannot be read"),

@@ -321,6 +321,9 @@ async fn what_is_not_a_message_is_refused_with_the_field() {
         check_refused(call(select, bytes).await, Code::InvalidArgument, "MESSAGE_MALFORMED", sentence);
     }
     check_refused(call(select, b"").await, Code::InvalidArgument, "FIELD_INVALID", "agent_id: is empty");
+    let mut compressed = server.client.clone().send_compressed(tonic::codec::CompressionEncoding::Gzip);
+    let answer = compressed.select_menu(turn_request("soup")).await;
+    check_refused(answer, Code::Unimplemented, "ENCODING_UNSUPPORTED", "send it uncompressed");
     let nowhere = call("/maitred.v1.MenuService/Nothing", b"").await;
     check_refused(nowhere, Code::Unimplemented, "METHOD_UNKNOWN", "there is no such method");
     assert_eq!(server.select(turn_request("soup")).await.unwrap().items[0].slug, "soup");
@@ -331,9 +334,9 @@ async fn a_revision_is_waited_for_as_long_as_the_caller_waits() {
     let server = TestServer::small().await;
     let mut request =
         tonic::Request::new(SelectMenuRequest { min_revision: Some(99), ..turn_request("soup") });
-    request.set_timeout(std::time::Duration::from_millis(200));
+    request.set_timeout(std::time::Duration::from_millis(500));
     let answer = server.client.clone().select_menu(request).await;
-    assert!(answer.is_err());
+    check_refused(answer, Code::Unavailable, "REVISION_NOT_REACHED", "at revision 1, and 99 was not reached");
     let reached = SelectMenuRequest { min_revision: Some(1), ..turn_request("soup") };
     assert_eq!(server.select(reached).await.unwrap().revision, 1);
     let unreached = SelectMenuRequest { min_revision: Some(2), ..turn_request("soup") };
@@ -359,9 +362,11 @@ async fn health_turns_before_the_drain_and_the_socket_is_released() {
     assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
     let stopped = tokio::spawn(server.running.stop());
     assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
-    drop(watch);
-    drop((health, server.client, server.channel));
+    // The server ends the watching itself: the clients are still there, and the drain does not wait for them.
+    let began = std::time::Instant::now();
     stopped.await.unwrap().unwrap();
+    assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?} of 5 s", began.elapsed());
+    drop((watch, health, server.client, server.channel));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,9 @@ mod status;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tonic::server::NamedService;
 use tonic::service::Routes;
+use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use self::proto::acp_service_server::AcpServiceServer;
@@ -63,10 +65,16 @@ pub fn select_response(answer: SelectAnswer) -> proto::SelectMenuResponse {
     convert::select_response(answer, true)
 }
 
-/// Reports that no service takes new calls.
-pub async fn report_draining(reporter: &HealthReporter) {
-    reporter.set_not_serving::<MenuServiceServer<menu::MenuRpc>>().await;
-    reporter.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+/// Reports that no service takes new calls, and ends the streams that watch for it: a client that watches would
+/// otherwise keep its connection, and so the drain, until the deadline.
+pub async fn report_draining(reporter: &mut HealthReporter) {
+    let menu = <MenuServiceServer<menu::MenuRpc> as NamedService>::NAME;
+    for service in ["", menu] {
+        reporter.set_service_status(service, ServingStatus::NotServing).await;
+    }
+    for service in ["", menu] {
+        reporter.clear_service_status(service).await;
+    }
 }
 
 /// Both versions of the reflection service: older tools ask for the first.

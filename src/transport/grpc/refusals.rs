@@ -75,6 +75,9 @@ fn rewritten(headers: &HeaderMap) -> Option<Status> {
             Reason::MethodUnknown,
             "there is no such method; server reflection lists those that exist",
         ),
+        Code::Unimplemented => {
+            Error::new(Reason::EncodingUnsupported, format!("{said}; send it uncompressed"))
+        }
         _ => return None,
     };
     Some(to_status(&error))
