@@ -121,20 +121,32 @@ struct Served {
 impl Served {
     fn start(args: &[&str]) -> Self {
         let command = [&["serve", "--log-format", "json"], args].concat();
-        let child = maitred(&command).stderr(Stdio::piped()).spawn().unwrap();
-        let mut served = Self { child, address: String::new(), log: Vec::new() };
-        for line in BufReader::new(served.child.stderr.take().unwrap()).lines() {
-            let line = line.unwrap();
-            let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");
-            served.log.push(line);
-            if entry["message"] == "serving" {
-                entry["listen"].as_str().unwrap().clone_into(&mut served.address);
-                break;
-            }
-        }
-        assert!(!served.address.is_empty(), "it did not serve: {:#?}", served.log);
+        let mut served = Self::spawn(maitred(&command));
+        let mut log = BufReader::new(served.child.stderr.take().unwrap());
+        served.await_log(&mut log, "serving");
         // From here on nobody reads the log: the server must not mind.
         served
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        Self { child, address: String::new(), log: Vec::new() }
+    }
+
+    /// Reads the log up to an entry with this message.
+    fn await_log(&mut self, log: &mut impl BufRead, message: &str) {
+        for line in log.lines() {
+            let line = line.unwrap();
+            let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");
+            self.log.push(line);
+            if let Some(address) = entry["listen"].as_str() {
+                address.clone_into(&mut self.address);
+            }
+            if entry["message"] == message {
+                return;
+            }
+        }
+        panic!("\"{message}\" was not logged: {:#?}", self.log);
     }
 
     fn terminate(mut self) -> Option<i32> {
@@ -176,6 +188,25 @@ fn client_and_server_over_a_port_and_a_clean_end() {
     let second = run(&["serve", "--listen", address]);
     check(&second, 2, &[], &["the port is in use; stop the other server or choose another port"]);
     assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn a_server_without_file_descriptors_says_so_once_and_recovers() {
+    let mut command = Command::new("sh");
+    let serve = "ulimit -n 40; exec \"$0\" serve --listen 127.0.0.1:0 --log-format json";
+    command.args(["-c", serve, env!("CARGO_BIN_EXE_maitred")]).stdin(Stdio::null());
+    let mut served = Served::spawn(command);
+    let mut log = BufReader::new(served.child.stderr.take().unwrap());
+    served.await_log(&mut log, "serving");
+    let idle: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(&served.address).unwrap()).collect();
+    served.await_log(&mut log, "connections cannot be accepted; trying on");
+    drop(idle);
+    let answer = run(&["client", "--server", &served.address, "select", "write release notes"]);
+    check(&answer, 0, &["release-notes"], &[]);
+    assert_eq!(served.terminate(), Some(0));
+    let complaints =
+        log.lines().filter(|line| line.as_ref().is_ok_and(|line| line.contains("cannot be accepted")));
+    assert_eq!(complaints.count(), 0);
 }
 
 #[test]
