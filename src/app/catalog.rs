@@ -12,8 +12,9 @@ use tracing::info;
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
-use crate::engine::builder::{self, BuildError};
+use crate::engine::builder;
 use crate::engine::publish::SnapshotCell;
+use crate::engine::trigger::TooManyTriggers;
 
 /// Writes to the cell that readers read from.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Catalog {
         agent: &AgentId,
         playbooks: Vec<Arc<Playbook>>,
         settings: AgentSettings,
-    ) -> Result<Revision, BuildError> {
+    ) -> Result<Revision, TooManyTriggers> {
         let _turn = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(revision) = self.unchanged(agent, &playbooks, settings) {
             return Ok(revision);

@@ -2,30 +2,14 @@
 //!
 //! **Cost**: linear in the text of the playbooks, in parallel on the compute pool.
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::lexical::Lexical;
-use super::snapshot::{AgentIndex, PlaybookOrd};
-use super::trigger::TriggerIndex;
+use super::ord::PlaybookOrd;
+use super::snapshot::AgentIndex;
+use super::trigger::{TooManyTriggers, TriggerIndex};
 use crate::domain::agent::{AgentSettings, Untriggered};
 use crate::domain::playbook::Playbook;
-
-/// An index that could not be built.
-#[derive(Debug)]
-pub struct BuildError(aho_corasick::BuildError);
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the triggers of this agent are too many for one automaton")
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
 
 /// Builds the index of one agent.
 ///
@@ -34,12 +18,15 @@ impl std::error::Error for BuildError {
 ///
 /// # Panics
 /// When two playbooks have one name: the caller has decided between them.
-pub fn build(mut playbooks: Vec<Arc<Playbook>>, settings: AgentSettings) -> Result<AgentIndex, BuildError> {
+pub fn build(
+    mut playbooks: Vec<Arc<Playbook>>,
+    settings: AgentSettings,
+) -> Result<AgentIndex, TooManyTriggers> {
     playbooks.sort_by(|a, b| a.slug().cmp(b.slug()));
     assert!(playbooks.windows(2).all(|pair| pair[0].slug() != pair[1].slug()), "names are distinct");
     // A playbook that is never offered has no triggers to find and none to be ranked by.
     let lists = playbooks.iter().map(|p| if p.parts().explicit { &[] } else { p.triggers() });
-    let triggers = TriggerIndex::build(lists, settings.trigger_match).map_err(BuildError)?;
+    let triggers = TriggerIndex::build(lists, settings.trigger_match)?;
     let lexical = Lexical::build(&playbooks);
     let always_on = (0..)
         .zip(&playbooks)

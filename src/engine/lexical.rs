@@ -14,8 +14,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use super::scratch::{LexicalScore, LexicalScores};
-use super::snapshot::PlaybookOrd;
+use super::ord::PlaybookOrd;
 use super::{terms, window};
 use crate::compute;
 use crate::domain::playbook::Playbook;
@@ -254,7 +253,51 @@ fn float(count: u32) -> f32 {
     count as f32
 }
 
+/// BM25 scores by playbook, with the terms of the turn behind them.
+#[derive(Debug, Default)]
+pub struct LexicalScores {
+    /// Per playbook: the score and the matched weight; zero where no term is shared.
+    by_ord: Vec<LexicalScore>,
+    /// Playbooks that share a term, in the order of finding.
+    touched: Vec<PlaybookOrd>,
+    /// The turn's terms that the index knows, with their weights.
+    known: Vec<(u32, f32)>,
+    /// The turn's terms that the index does not know, hashed, so that a repeated one counts once.
+    unknown: Vec<(u64, f32)>,
+    /// The informative weight of all terms of the turn.
+    total_weight: f32,
+}
+
+/// The lexical evidence for one playbook.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LexicalScore {
+    /// BM25 over the fields.
+    pub bm25: f32,
+    /// BM25 by what a playbook of this size can score in a catalogue of this size: what a floor can be held against.
+    pub strength: f32,
+    /// The informative weight of the turn's terms that the playbook contains.
+    pub matched_weight: f32,
+}
+
 impl LexicalScores {
+    /// Playbooks that share a term with the turn.
+    #[must_use]
+    pub fn touched(&self) -> &[PlaybookOrd] {
+        &self.touched
+    }
+
+    /// The evidence for a playbook.
+    #[must_use]
+    pub fn of(&self, ord: PlaybookOrd) -> LexicalScore {
+        self.by_ord.get(ord.index()).copied().unwrap_or_default()
+    }
+
+    /// The informative weight of the whole turn.
+    #[must_use]
+    pub fn total_weight(&self) -> f32 {
+        self.total_weight
+    }
+
     fn begin(&mut self, playbook_count: usize) {
         for ord in self.touched.drain(..) {
             if let Some(score) = self.by_ord.get_mut(ord.index()) {

@@ -7,6 +7,7 @@ pub mod builder;
 pub mod select;
 
 pub mod lexical;
+pub mod ord;
 pub mod relevance;
 pub mod scratch;
 pub mod terms;

@@ -7,8 +7,8 @@
 //! real skills, with and without their bodies, in catalogues of 5, of 30, and of all 31 to 364), and of as many turns of
 //! other domains by weight.
 
-use super::scratch::LexicalScores;
-use super::snapshot::PlaybookOrd;
+use super::lexical::LexicalScores;
+use super::ord::PlaybookOrd;
 use crate::domain::menu::Scores;
 
 /// The probability below which relevance alone puts nothing on the menu.

@@ -7,9 +7,10 @@
 use std::cmp::Ordering;
 
 use super::builder::is_always_on;
+use super::ord::PlaybookOrd;
 use super::relevance::{self, FLOOR};
 use super::scratch::Scratch;
-use super::snapshot::{AgentIndex, PlaybookOrd};
+use super::snapshot::AgentIndex;
 use super::trigger::found_in;
 use crate::domain::limits::CONSIDERED_MAX;
 use crate::domain::menu::{Considered, Exclusion, Menu, MenuItem, Reason, Scores};

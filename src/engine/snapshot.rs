@@ -7,25 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lexical::Lexical;
+use super::ord::PlaybookOrd;
 use super::trigger::TriggerIndex;
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
 use crate::domain::slug::Slug;
-
-/// A playbook's position in its agent's index: dense, dies with the index, never leaves the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlaybookOrd(u32);
-
-impl PlaybookOrd {
-    pub(super) fn new(number: u32) -> Self {
-        Self(number)
-    }
-
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The catalogue at a revision.
 #[derive(Debug, Default)]

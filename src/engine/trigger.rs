@@ -6,11 +6,11 @@
 //! length.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use aho_corasick::{AhoCorasick, BuildError};
+use aho_corasick::AhoCorasick;
 
-use super::scratch::TriggerHits;
-use super::snapshot::PlaybookOrd;
+use super::ord::PlaybookOrd;
 use super::terms::is_spaceless;
 use crate::domain::agent::TriggerMatch;
 use crate::domain::limits::FOUND_IN_CHARS_MAX;
@@ -34,6 +34,24 @@ pub struct Owner {
     pub position: u32,
 }
 
+/// Triggers that one automaton cannot hold.
+#[derive(Debug)]
+pub struct TooManyTriggers(aho_corasick::BuildError);
+
+impl fmt::Display for TooManyTriggers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the triggers of this agent are too many for one automaton; give it fewer playbooks or triggers",
+        )
+    }
+}
+
+impl std::error::Error for TooManyTriggers {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
 impl TriggerIndex {
     /// Builds the index; `triggers` holds the list of each playbook in ordinal order.
     ///
@@ -42,7 +60,7 @@ impl TriggerIndex {
     pub fn build<'a>(
         triggers: impl IntoIterator<Item = &'a [String]>,
         mode: TriggerMatch,
-    ) -> Result<Self, BuildError> {
+    ) -> Result<Self, TooManyTriggers> {
         let mut patterns: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
         for (ord, list) in (0..).zip(triggers) {
             for (position, trigger) in (0..).zip(list) {
@@ -50,7 +68,7 @@ impl TriggerIndex {
                 patterns.entry(fold(trigger)).or_default().push(owner);
             }
         }
-        let automaton = AhoCorasick::new(patterns.keys())?;
+        let automaton = AhoCorasick::new(patterns.keys()).map_err(TooManyTriggers)?;
         Ok(Self { automaton, owners: patterns.into_values().collect(), mode })
     }
 
@@ -118,6 +136,64 @@ pub fn found_in(folded: &str, span: (usize, usize)) -> String {
         word.push('…');
     }
     word
+}
+
+/// Triggers found in a turn.
+#[derive(Debug, Default)]
+pub struct TriggerHits {
+    seen: Vec<bool>,
+    seen_count: usize,
+    hits: Vec<TriggerHit>,
+}
+
+/// One trigger of one playbook, found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TriggerHit {
+    /// Whose trigger it is.
+    pub owner: Owner,
+    /// The bytes of the folded turn that it covers.
+    pub span: (usize, usize),
+}
+
+impl TriggerHits {
+    fn begin(&mut self, pattern_count: usize) {
+        self.seen.clear();
+        self.seen.resize(pattern_count, false);
+        self.seen_count = 0;
+        self.hits.clear();
+    }
+
+    fn is_seen(&self, pattern: usize) -> bool {
+        self.seen[pattern]
+    }
+
+    fn seen_count(&self) -> usize {
+        self.seen_count
+    }
+
+    fn add(&mut self, pattern: usize, span: (usize, usize), owners: &[Owner]) {
+        self.seen[pattern] = true;
+        self.seen_count += 1;
+        self.hits.extend(owners.iter().map(|owner| TriggerHit { owner: *owner, span }));
+    }
+
+    fn finish(&mut self) {
+        self.hits.sort_unstable();
+    }
+
+    /// The hits, by playbook and then in the order of its triggers.
+    #[must_use]
+    pub fn all(&self) -> &[TriggerHit] {
+        &self.hits
+    }
+
+    /// The hits of one playbook, in the order of its triggers. Logarithmic.
+    #[must_use]
+    pub fn of(&self, ord: PlaybookOrd) -> &[TriggerHit] {
+        let start = self.hits.partition_point(|hit| hit.owner.ord < ord);
+        let end = start + self.hits[start..].partition_point(|hit| hit.owner.ord == ord);
+        &self.hits[start..end]
+    }
 }
 
 #[cfg(test)]

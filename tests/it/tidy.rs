@@ -44,7 +44,7 @@ const HOMES: [(&str, &[&str]); 17] = [
     ("clap::", &["cli", "config.rs", "telemetry.rs"]),
     ("comfy_table::", &["cli"]),
     ("indicatif::", &["cli"]),
-    ("aho_corasick::", &["engine/trigger.rs", "engine/builder.rs"]),
+    ("aho_corasick::", &["engine/trigger.rs"]),
     ("arc_swap::", &["engine/publish.rs"]),
     ("rayon::", &["compute.rs"]),
     ("granit_parser::", &["format/yaml.rs"]),

@@ -1,0 +1,15 @@
+//! Ordinals: how the engine names a playbook inside one index.
+
+/// A playbook's position in its agent's index: dense, dies with the index, never leaves the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaybookOrd(u32);
+
+impl PlaybookOrd {
+    pub(super) fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
