@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -65,6 +65,9 @@ const ACCEPTED_MAX: usize = 16;
 /// How long to wait after a failure to accept: with no file descriptor left, trying at once would only burn a core.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
+/// How often at most a failure to accept is logged.
+const COMPLAINT_INTERVAL: Duration = Duration::from_secs(30);
+
 /// Accepts connections until the returned stream is dropped, which closes the listener too.
 fn accepted<L, IO, F>(
     listener: L,
@@ -78,7 +81,7 @@ where
     let listener = Arc::new(listener);
     let (sender, receiver) = mpsc::channel(ACCEPTED_MAX);
     tokio::spawn(async move {
-        let mut is_failing = false;
+        let mut complained: Option<Instant> = None;
         loop {
             let connection = tokio::select! {
                 connection = accept(Arc::clone(&listener)) => connection,
@@ -86,16 +89,15 @@ where
             };
             match connection {
                 Ok(connection) => {
-                    is_failing = false;
                     if sender.send(Ok(connection)).await.is_err() {
                         return;
                     }
                 }
                 Err(error) => {
-                    if !is_failing {
+                    if complained.is_none_or(|at| at.elapsed() >= COMPLAINT_INTERVAL) {
                         warn!(%error, "connections cannot be accepted; trying on");
+                        complained = Some(Instant::now());
                     }
-                    is_failing = true;
                     tokio::time::sleep(ACCEPT_BACKOFF).await;
                 }
             }

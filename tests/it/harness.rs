@@ -117,10 +117,17 @@ impl TestServer {
         self.client.clone().load_playbook(request).await.map(tonic::Response::into_inner)
     }
 
-    /// The slugs of the menu for a turn, once the catalogue has reached a revision.
+    /// The slugs of the menu for a turn, once the catalogue has reached a revision. A call waits for it as long as the
+    /// server lets it; on a busy machine that may take more than one call.
     pub(crate) async fn menu_at(&self, revision: u64, turn: &str) -> Vec<String> {
-        let request = SelectMenuRequest { min_revision: Some(revision), ..turn_request(turn) };
-        self.select(request).await.unwrap().items.into_iter().map(|item| item.slug).collect()
+        for _ in 0..10 {
+            let request = SelectMenuRequest { min_revision: Some(revision), ..turn_request(turn) };
+            match self.select(request).await {
+                Ok(answer) => return answer.items.into_iter().map(|item| item.slug).collect(),
+                Err(status) => assert_eq!(status.code(), Code::Unavailable, "{status:?}"),
+            }
+        }
+        panic!("revision {revision} was not reached");
     }
 }
 

@@ -13,8 +13,9 @@ fn soup(body: &str) -> String {
     skill_md("soup", "soup", "Cooks onion soup.", body)
 }
 
-/// How long a change may take to be seen: the promise is a second; the rest is for a busy machine.
-const SEEN_WITHIN: Duration = Duration::from_secs(2);
+/// How long a change may take to be seen. The promise is a second, and 60 ms is usual; the rest is for a machine that
+/// builds something else at the same time.
+const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn edits_new_and_removed_skills_are_live_at_once() {
