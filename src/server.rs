@@ -149,16 +149,19 @@ fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Option<Watch>,
         catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
         return Ok(None);
     }
-    let (directory, Refresh { playbooks, reports }) = read_directories(config)?;
+    let (directory, Refresh { playbooks, reports, .. }) = read_directories(config)?;
     report::log(&reports);
     advise(config, &playbooks);
     catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
     let (catalog, settings) = (Arc::clone(catalog), config.settings);
     let mut last_failure = String::new();
     let on_change = move |refresh: Result<Refresh, DirectoryError>| match refresh {
-        Ok(Refresh { playbooks, reports }) => {
-            last_failure.clear();
+        Ok(Refresh { playbooks, reports, mended }) => {
+            if !std::mem::take(&mut last_failure).is_empty() {
+                info!("the directories are in order again");
+            }
             report::log(&reports);
+            report::log_mended(&mended);
             if let Err(error) = catalog.replace(&agent, playbooks, settings) {
                 error!(%error, "the last good snapshot stays");
             }

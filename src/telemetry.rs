@@ -23,7 +23,9 @@ pub fn start(format: LogFormat, filter: &str) -> Result<(), String> {
     if let Some(word) = filter.split(',').find(|part| !part.contains('=') && !is_level(part)) {
         return Err(format!("--log {filter}: \"{word}\" is not one of off, error, warn, info, debug, trace"));
     }
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter}: {error}"))?;
+    // The watcher's own remarks are about its inner workings.
+    let filter = EnvFilter::try_new(format!("notify=error,{filter}"))
+        .map_err(|error| format!("--log {filter}: {error}"))?;
     // A closed standard error must not take the server down: what cannot be logged is not reported there either.
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -1,25 +1,36 @@
 //! What there is to say about files, in the log: each finding once, where a person sees it.
 
-use tracing::{debug, warn};
+use std::path::PathBuf;
+
+use tracing::{debug, info, warn};
 
 use crate::domain::agent::AgentSettings;
 use crate::domain::playbook::Playbook;
+use crate::domain::text;
 use crate::engine::builder::is_always_on;
 use crate::format::diagnostic::{FileReport, Severity};
 
 /// Logs the findings: refusals and warnings as such, notes for those who look for them.
 pub fn log(reports: &[FileReport]) {
     for report in reports {
-        let path = report.path.display();
+        let path = text::escaped_path(&report.path);
         for diagnostic in &report.diagnostics {
             let (line, message, hint) =
                 (diagnostic.line, diagnostic.message.as_str(), diagnostic.hint.as_str());
             match diagnostic.severity {
                 Severity::Refused => warn!(%path, line, hint, "file refused: {message}"),
+                Severity::NotServed => warn!(%path, hint, "not served: {message}"),
                 Severity::Warning => warn!(%path, line, hint, "{message}"),
                 Severity::Note => debug!(%path, line, hint, "{message}"),
             }
         }
+    }
+}
+
+/// Logs the files that were refused and are in order again.
+pub fn log_mended(paths: &[PathBuf]) {
+    for path in paths {
+        info!(path = text::escaped_path(path), "file mended");
     }
 }
 

@@ -1,7 +1,7 @@
 //! `maitred check`: what the parser makes of files.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{Outcome, print, show};
 use crate::compute;
 use crate::domain::limits::DIRECTORY_LEVELS_MAX;
+use crate::domain::slug::Slug;
 use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, Place, Severity};
 use crate::format::parse::Parsed;
@@ -85,6 +86,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     progress.finish_and_clear();
     let files = found.into_iter().zip(parsed).map(|(found, parsed)| Checked { path: found.path, parsed });
     let mut checked: Vec<Checked> = files.collect();
+    report_equal_names(&mut checked);
     checked.append(&mut remarks);
     let summary = summarise(&checked);
     let text = if args.json {
@@ -116,7 +118,25 @@ fn collect(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Checked>), String> {
             Checked { path: report.path, parsed }
         }));
     }
+    let mut seen = BTreeSet::new();
+    found.retain(|found| seen.insert(found.path.clone()));
     Ok((found, remarks))
+}
+
+/// Says where a name stands twice: a server that is given both serves the first.
+fn report_equal_names(checked: &mut [Checked]) {
+    let mut holders: HashMap<Slug, PathBuf> = HashMap::new();
+    for Checked { path, parsed } in checked {
+        let Some(playbook) = &parsed.playbook else { continue };
+        if let Some(holder) = holders.get(playbook.slug()) {
+            let holder = text::escaped_path(holder);
+            let message = format!("the name \"{}\" is that of {holder} too", playbook.slug());
+            let warning = Diagnostic::warning(Place::line(1), message);
+            parsed.diagnostics.push(warning.hint("a server that is given both serves the first"));
+        } else {
+            holders.insert(playbook.slug().clone(), path.clone());
+        }
+    }
 }
 
 fn check(found: &Found) -> Parsed {
@@ -187,34 +207,18 @@ fn file_view(checked: &Checked) -> FileView {
 
 /// One line a file and one a finding, as `path:line:column: ...`, and the sums.
 fn lines(checked: &[Checked], summary: &Summary) -> String {
-    let mut out = String::new();
+    let mut out = Vec::new();
     for Checked { path, parsed } in checked {
-        let path = shown(path);
         if let Some(playbook) = &parsed.playbook {
-            line(&mut out, format_args!("{path}: accepted as {}", playbook.slug()));
+            out.push(format!("{}: accepted as {}", text::escaped_path(path), playbook.slug()));
         }
-        for diagnostic in &parsed.diagnostics {
-            let Diagnostic { line: at, column, message, hint, severity } = diagnostic;
-            let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
-            line(&mut out, format_args!("{path}:{at}:{column}: {}: {message}{hint}", severity.as_str()));
-        }
+        out.extend(parsed.diagnostics.iter().map(|finding| show::finding(path, finding)));
     }
     let Summary { files, accepted, with_warnings, with_notes, refused } = summary;
-    line(
-        &mut out,
-        format_args!(
-            "{files} files: {accepted} accepted ({with_warnings} with warnings, {with_notes} with notes only), \
-             {refused} refused"
-        ),
-    );
-    out
-}
-
-fn line(out: &mut String, arguments: std::fmt::Arguments<'_>) {
-    writeln!(out, "{arguments}").expect("a string takes what is written to it");
-}
-
-/// A path without anything that a terminal would obey.
-fn shown(path: &Path) -> String {
-    text::escaped(&path.to_string_lossy(), 4_096)
+    let noun = if *files == 1 { "file" } else { "files" };
+    out.push(format!(
+        "{files} {noun}: {accepted} accepted ({with_warnings} with warnings, {with_notes} with notes only), {refused} \
+         refused\n"
+    ));
+    out.join("\n")
 }

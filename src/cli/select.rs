@@ -21,8 +21,8 @@ use crate::server;
 use crate::store::directory::Refresh;
 use crate::transport::grpc;
 
-/// Refused files that are named before the answer.
-const REFUSALS_SHOWN: usize = 5;
+/// Findings that are shown before the answer.
+const FINDINGS_SHOWN: usize = 5;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -74,8 +74,12 @@ fn load(config: &CatalogConfig) -> Result<Vec<Arc<Playbook>>, String> {
     if config.skills.is_empty() {
         return Ok(packs::starter_playbooks());
     }
-    let (_, Refresh { playbooks, reports }) = server::read_directories(config)?;
+    let (_, Refresh { playbooks, reports, .. }) = server::read_directories(config)?;
     warn(&reports);
+    if playbooks.is_empty() {
+        let dirs: Vec<String> = config.skills.iter().map(|dir| text::escaped_path(dir)).collect();
+        say(&format!("no playbook was loaded from {}: each is a folder with a SKILL.md", dirs.join(", ")));
+    }
     if !config.untriggered_chosen
         && let Some(advice) = report::untriggered_advice(&playbooks, config.settings)
     {
@@ -84,19 +88,16 @@ fn load(config: &CatalogConfig) -> Result<Vec<Arc<Playbook>>, String> {
     Ok(playbooks)
 }
 
-/// Says which files are refused, the first of them one by one; `maitred check` tells the rest.
+/// Says which skills are there and not served, the first of them one by one; `maitred check` tells the rest.
 fn warn(reports: &[FileReport]) {
-    let refusal = |report: &&FileReport| report.diagnostics.iter().any(|d| d.severity == Severity::Refused);
-    let refused: Vec<&FileReport> = reports.iter().filter(refusal).collect();
-    for report in refused.iter().take(REFUSALS_SHOWN) {
-        let path = text::escaped(&report.path.to_string_lossy(), 4_096);
-        for diagnostic in report.diagnostics.iter().filter(|d| d.severity == Severity::Refused) {
-            say(&format!("{path}:{}: refused: {}", diagnostic.line, diagnostic.message));
-        }
+    let findings = reports.iter().flat_map(|report| report.diagnostics.iter().map(|d| (&report.path, d)));
+    let unserved: Vec<_> = findings.filter(|(_, finding)| finding.severity >= Severity::NotServed).collect();
+    for (path, finding) in unserved.iter().take(FINDINGS_SHOWN) {
+        say(&show::finding(path, finding));
     }
-    if refused.len() > REFUSALS_SHOWN {
-        let more = refused.len() - REFUSALS_SHOWN;
-        say(&format!("{more} more files are refused; `maitred check` names them and says what to do"));
+    if unserved.len() > FINDINGS_SHOWN {
+        let more = unserved.len() - FINDINGS_SHOWN;
+        say(&format!("and {more} more; `maitred check` names them and says what to do"));
     }
 }
 

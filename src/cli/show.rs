@@ -1,10 +1,14 @@
 //! Answers for a person (a table) and for a program (JSON with the contract's names).
 
+use std::path::Path;
+
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
+use crate::domain::text;
 use crate::engine::relevance::FLOOR;
+use crate::format::diagnostic::Diagnostic;
 use crate::transport::grpc::proto;
 use crate::transport::grpc::proto::reason::Kind;
 
@@ -13,6 +17,9 @@ const NEXT_BEST_MAX: usize = 3;
 
 /// Columns of a table that does not go to a terminal.
 const WIDTH_WITHOUT_TERMINAL: u16 = 110;
+
+/// Characters of a cell: a description and its title fit.
+const CELL_CHARS_MAX: usize = 2_000;
 
 /// A value as indented JSON with a line feed at the end.
 pub(super) fn json(value: &impl Serialize) -> String {
@@ -185,6 +192,18 @@ pub(super) fn load_view(response: &proto::LoadPlaybookResponse) -> LoadView<'_> 
     }
 }
 
+/// A finding about a file: `path:line:column: severity: message; what to do`.
+pub(super) fn finding(path: &Path, diagnostic: &Diagnostic) -> String {
+    let Diagnostic { line, column, message, hint, severity } = diagnostic;
+    let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
+    format!("{}:{line}:{column}: {}: {message}{hint}", text::escaped_path(path), severity.as_str())
+}
+
+/// Author's text in a table: nothing in it that a terminal would obey or hide.
+fn cell(text: &str) -> String {
+    text::escaped(text, CELL_CHARS_MAX)
+}
+
 /// The menu as a table, with what was left out and why below it.
 pub(super) fn menu_table(response: &proto::SelectMenuResponse) -> String {
     let mut text = String::new();
@@ -200,8 +219,8 @@ pub(super) fn menu_table(response: &proto::SelectMenuResponse) -> String {
         for item in &response.items {
             let probability =
                 item.scores.as_ref().map_or_else(String::new, |s| format!("{:.2}", s.probability));
-            let line = format!("{}. {}", item.title, item.description);
-            table.add_row([item.slug.clone(), why(item), probability, line]);
+            let line = cell(&format!("{}. {}", item.title, item.description));
+            table.add_row([item.slug.clone(), cell(&why(item)), probability, line]);
         }
         text.push_str(&table.to_string());
         text.push('\n');

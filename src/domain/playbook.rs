@@ -130,7 +130,7 @@ impl Playbook {
 fn check_limits(parts: &PlaybookParts) -> Result<(), PlaybookError> {
     let refuse = |part, message| Err(PlaybookError { part, message });
     let chars = parts.description.chars().count();
-    if parts.description.trim().is_empty() {
+    if text::is_blank(&parts.description) {
         return refuse(Part::Description, "the description is empty".to_owned());
     }
     if chars > DESCRIPTION_CHARS_MAX {
@@ -152,10 +152,7 @@ fn check_limits(parts: &PlaybookParts) -> Result<(), PlaybookError> {
         }
     }
     if parts.body.len() > BODY_BYTES_MAX {
-        let message = format!(
-            "the body has {} bytes, the limit is {BODY_BYTES_MAX}; a playbook that does not fit is two playbooks",
-            parts.body.len()
-        );
+        let message = format!("the body has {} bytes, the limit is {BODY_BYTES_MAX}", parts.body.len());
         return refuse(Part::Body, message);
     }
     Ok(())
@@ -164,7 +161,7 @@ fn check_limits(parts: &PlaybookParts) -> Result<(), PlaybookError> {
 /// What is wrong with a trigger, if anything; the one rule for every way in.
 #[must_use]
 pub fn trigger_fault(trigger: &str) -> Option<String> {
-    if trigger.trim().is_empty() {
+    if text::is_blank(trigger) {
         return Some("is blank: it would match every turn".to_owned());
     }
     (trigger.len() > TRIGGER_BYTES_MAX)

@@ -1,5 +1,7 @@
 //! Text as Unicode has it: case folding, one-line forms, cuts that respect characters.
 
+use std::path::Path;
+
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
@@ -53,13 +55,29 @@ pub fn escaped(text: &str, chars_max: usize) -> String {
             shown.push('…');
             break;
         }
-        if c.is_control() || is_invisible(c) {
+        let is_odd_blank = c.is_whitespace() && c != ' ';
+        if c.is_control() || is_odd_blank || is_invisible(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
         }
     }
     shown
+}
+
+/// A path in that form.
+#[must_use]
+pub fn escaped_path(path: &Path) -> String {
+    escaped(&path.to_string_lossy(), PATH_CHARS_MAX)
+}
+
+/// Characters of a path at most, as systems have it.
+const PATH_CHARS_MAX: usize = 4_096;
+
+/// Whether nothing of a text can be seen.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
 /// Whether a character takes no room, or changes the direction of its neighbours.

@@ -25,6 +25,8 @@ pub enum Severity {
     Note,
     /// Something was repaired, or is probably not what the author meant.
     Warning,
+    /// A skill is there and is not served, for a reason that lies not in its file.
+    NotServed,
     /// The file is refused.
     Refused,
 }
@@ -36,6 +38,7 @@ impl Severity {
         match self {
             Self::Note => "note",
             Self::Warning => "warning",
+            Self::NotServed => "not served",
             Self::Refused => "refused",
         }
     }
@@ -52,6 +55,12 @@ impl Diagnostic {
     #[must_use]
     pub fn warning(place: Place, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, place, message)
+    }
+
+    /// A skill that is not served although nothing is wrong with its file.
+    #[must_use]
+    pub fn not_served(message: impl Into<String>) -> Self {
+        Self::new(Severity::NotServed, Place::line(1), message)
     }
 
     /// A refusal.

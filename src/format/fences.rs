@@ -14,6 +14,8 @@ pub(super) struct Parts<'a> {
     pub(super) frontmatter: String,
     /// The file's line number of the opening fence.
     pub(super) fence_line: usize,
+    /// The file's line number at which the body begins.
+    pub(super) body_line: usize,
     /// Everything after the closing fence.
     pub(super) body: &'a str,
 }
@@ -26,7 +28,7 @@ pub(super) fn split<'a>(bytes: &'a [u8], notes: &mut Vec<Diagnostic>) -> Result<
     let mut frontmatter = String::new();
     while let Some(line) = lines.next() {
         if is_fence(line) {
-            return Ok(Parts { frontmatter, fence_line, body: lines.rest });
+            return Ok(Parts { frontmatter, fence_line, body_line: lines.number + 1, body: lines.rest });
         }
         check_lookalike(line, lines.number)?;
         frontmatter.push_str(line);
@@ -45,7 +47,8 @@ fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
         return Err(oversized(bytes.len() as u64));
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        let refusal = Diagnostic::refused(Place::line(1), "the file is not UTF-8 at byte 0: it is UTF-16");
+        let refusal =
+            Diagnostic::refused(Place::line(1), "the file is not UTF-8 at byte 0: it begins as UTF-16 does");
         return Err(refusal.hint("save it as UTF-8"));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -56,7 +59,12 @@ fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
     if let Some(at) = text.find('\0') {
         let refusal =
             Diagnostic::refused(place_of_byte(bytes, at), format!("the file has a NUL at byte {at}"));
-        return Err(refusal.hint("remove it: a playbook is text"));
+        let is_wide = text.bytes().take(64).filter(|byte| *byte == 0).count() > 8;
+        return Err(refusal.hint(if is_wide {
+            "it looks like UTF-16: save it as UTF-8"
+        } else {
+            "remove it: a playbook is text"
+        }));
     }
     Ok(text)
 }
@@ -82,7 +90,10 @@ fn opening_fence(lines: &mut Lines<'_>, notes: &mut Vec<Diagnostic>) -> Result<u
         }
         Some(text) if text.trim_start().starts_with("---") => Err(Diagnostic::refused(
             Place::line(line),
-            format!("`{}` does not open a frontmatter", text::escaped(text.trim_end(), 40)),
+            format!(
+                "`{}` does not open a frontmatter",
+                text::escaped(text.trim_end_matches([' ', '\t']), 40)
+            ),
         )
         .hint("the first line is exactly `---`, without indentation")),
         _ => Err(Diagnostic::refused(Place::line(1), "there is no frontmatter")
@@ -99,7 +110,8 @@ fn check_lookalike(line: &str, number: usize) -> Result<(), Diagnostic> {
     let ends_document =
         line.strip_prefix("...").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
     if line.starts_with("---") || ends_document {
-        let message = format!("`{}` is not a closing fence", text::escaped(line.trim_end(), 40));
+        let message =
+            format!("`{}` is not a closing fence", text::escaped(line.trim_end_matches([' ', '\t']), 40));
         return Err(
             Diagnostic::refused(Place::line(number), message).hint("a fence is a line that is exactly `---`")
         );

@@ -1,6 +1,6 @@
 //! The fields of a frontmatter: what is honoured, what is dropped, and what is named as not honoured.
 
-use super::diagnostic::{Diagnostic, Place};
+use super::diagnostic::{Diagnostic, Place, Severity};
 use super::fences::Parts;
 use super::triggers::{self, TriggerList};
 use super::yaml::{Entry, Node, Tree, Value};
@@ -15,18 +15,18 @@ pub(super) fn interpret(
     parts: &Parts<'_>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Playbook> {
-    let mut reader = Reader { diagnostics, fence_line: parts.fence_line, draft: Draft::default() };
+    let mut reader = Reader { diagnostics, parts, draft: Draft::default() };
     for entry in &tree.entries {
         reader.top_level(entry);
     }
     reader.report_comments(tree);
     reader.settle_triggers();
-    reader.finish(parts.body)
+    reader.finish()
 }
 
 struct Reader<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
-    fence_line: usize,
+    parts: &'a Parts<'a>,
     draft: Draft,
 }
 
@@ -43,7 +43,8 @@ struct Draft {
     explicit: bool,
     source: Option<String>,
     own_triggers: Option<TriggerList>,
-    foreign_triggers: Option<TriggerList>,
+    /// `triggers` of others: where, under which key, and what it gives.
+    foreign_triggers: Option<(Place, String, TriggerList)>,
     /// Where something stands that looks like a trigger field and was not read, and the value it would have given.
     unread_triggers: Option<(Place, TriggerList)>,
 }
@@ -72,15 +73,21 @@ impl Reader<'_> {
                 entry.place,
                 "`compatibility` is dropped: it describes the environment of its author, not of this agent",
             ),
-            key => {
-                let shown = text::escaped(key, 60);
-                self.note(
-                    entry.place,
-                    format!("`{shown}` is not a field of the specification and is ignored"),
-                );
-                self.maybe_unread_triggers(entry);
-            }
+            key => self.unknown(entry, key),
         }
+    }
+
+    fn unknown(&mut self, entry: &Entry, key: &str) {
+        let (shown, lower) = (text::escaped(key, 60), key.to_lowercase());
+        let message = format!("`{shown}` is not a field of the specification and is ignored");
+        if matches!(lower.as_str(), "name" | "description" | "license" | "metadata") {
+            self.warn(entry.place, message, format!("write `{lower}`, in lower case"));
+        } else if key.is_empty() {
+            self.note(entry.place, "an entry without a key is ignored");
+        } else {
+            self.note(entry.place, message);
+        }
+        self.remember_unread_triggers(entry);
     }
 
     fn name(&mut self, entry: &Entry) {
@@ -140,10 +147,14 @@ impl Reader<'_> {
     fn metadata(&mut self, entry: &Entry) {
         match &entry.node.value {
             Value::Mapping(entries) => entries.iter().for_each(|entry| self.metadata_entry(entry)),
-            Value::Scalar { text, .. } if text.is_empty() => {}
+            Value::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null") => {}
             _ => {
                 let message = format!("`metadata` is {}, not a mapping, and is ignored", entry.node.kind());
                 self.warn(entry.place, message, "write `key: value` lines, indented");
+                let mentions = entry.node.text().is_some_and(|text| text.contains("trigger"));
+                let unread = mentions.then(|| (entry.place, TriggerList::default()));
+                self.draft.unread_triggers =
+                    self.draft.unread_triggers.take().or(unread).or(unread_in(&entry.node));
             }
         }
     }
@@ -167,32 +178,39 @@ impl Reader<'_> {
             }
             "triggers" | "trigger" => {
                 let list = triggers::read(&entry.node, triggers::Spelling::Foreign);
-                let shown = entry.key.clone();
-                self.note(entry.place, format!("`metadata.{shown}` is read as triggers"));
-                self.draft.foreign_triggers.get_or_insert(list);
+                self.draft.foreign_triggers.get_or_insert((entry.place, entry.key.clone(), list));
                 self.foreign(entry);
             }
             _ => {
-                self.maybe_unread_triggers(entry);
+                self.remember_unread_triggers(entry);
                 self.foreign(entry);
             }
         }
     }
 
-    /// Keeps a scalar value of others; names a nested one.
+    /// Keeps a scalar value of others; names a nested one, and one that is not there.
     fn foreign(&mut self, entry: &Entry) {
-        match entry.node.text() {
-            Some(text) => self.draft.metadata.push((entry.key.clone(), text.to_owned())),
-            None if matches!(entry.key.as_str(), "triggers" | "trigger") => {}
-            None => {
-                let (shown, kind) = (text::escaped(&entry.key, 60), entry.node.kind());
+        let shown = text::escaped(&entry.key, 60);
+        match &entry.node.value {
+            Value::Scalar { text, plain } => {
+                if *plain && text.is_empty() {
+                    self.note(entry.place, format!("`metadata.{shown}` has no value"));
+                }
+                self.draft.metadata.push((entry.key.clone(), text.clone()));
+            }
+            _ if matches!(entry.key.as_str(), "triggers" | "trigger") => {}
+            _ => {
+                let kind = entry.node.kind();
                 self.note(entry.place, format!("`metadata.{shown}` is {kind}, not text, and is ignored"));
             }
         }
     }
 
     fn title(&mut self, entry: &Entry) {
-        let title = entry.node.text().map(text::one_line).unwrap_or_default();
+        let Some(title) = entry.node.text().map(text::one_line) else {
+            let message = format!("`maitred-title` is {}, not text, and is ignored", entry.node.kind());
+            return self.warn(entry.place, message, "without it the title is the name in words");
+        };
         let chars = title.chars().count();
         if chars == 0 || chars > TITLE_CHARS_MAX {
             let message = format!(
@@ -228,11 +246,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Remembers a field that looks like triggers and is not read as such.
-    fn maybe_unread_triggers(&mut self, entry: &Entry) {
-        if entry.key.to_lowercase().contains("trigger") && self.draft.unread_triggers.is_none() {
-            let list = triggers::read(&entry.node, triggers::Spelling::Foreign);
-            self.draft.unread_triggers = Some((entry.place, list));
+    /// Remembers a field that looks like triggers, or holds one that does, and is not read as such.
+    fn remember_unread_triggers(&mut self, entry: &Entry) {
+        if self.draft.unread_triggers.is_none() {
+            self.draft.unread_triggers = unread_of(entry);
         }
     }
 
@@ -254,14 +271,24 @@ impl Reader<'_> {
 
     /// Decides which spelling stands, and says so when a file that wanted triggers has none.
     fn settle_triggers(&mut self) {
-        let draft = &mut self.draft;
-        let read = draft.own_triggers.take().or(draft.foreign_triggers.take());
-        let wanted = read.is_some() || draft.unread_triggers.is_some();
+        let own = self.draft.own_triggers.take();
+        let foreign = self.draft.foreign_triggers.take();
+        if let Some((place, key, list)) = &foreign {
+            if own.is_some() {
+                self.note(*place, format!("`metadata.{key}` is ignored: `maitred-triggers` stands"));
+            } else if !list.triggers.is_empty() {
+                self.note(*place, format!("`metadata.{key}` is read as triggers"));
+            }
+        }
+        let read = own.or(foreign.map(|(_, _, list)| list));
+        let unread = self.draft.unread_triggers.take();
+        let wanted = read.is_some() || unread.is_some();
         let mut list = read.unwrap_or_default();
         self.diagnostics.append(&mut list.diagnostics);
         if list.triggers.is_empty() && wanted {
-            let (place, proposal) = draft.unread_triggers.take().map_or_else(
-                || (list.place.unwrap_or(Place::line(self.fence_line)), Vec::new()),
+            let top = Place::line(self.parts.fence_line);
+            let (place, proposal) = unread.map_or_else(
+                || (list.place.unwrap_or(top), Vec::new()),
                 |(place, list)| (place, list.triggers),
             );
             let line = triggers::line_to_write(&proposal);
@@ -275,9 +302,9 @@ impl Reader<'_> {
         self.draft.own_triggers = Some(list);
     }
 
-    fn finish(self, body: &str) -> Option<Playbook> {
-        let Self { diagnostics, fence_line, draft } = self;
-        let top = Place::line(fence_line);
+    fn finish(self) -> Option<Playbook> {
+        let Self { diagnostics, parts, draft } = self;
+        let (top, body_place) = (Place::line(parts.fence_line), Place::line(parts.body_line));
         if draft.name.is_none() {
             let hint = "add a line such as `name: late-invoice`";
             diagnostics.push(Diagnostic::refused(top, "there is no `name`").hint(hint));
@@ -286,9 +313,9 @@ impl Reader<'_> {
             let hint = "add a line `description: what it does, and when to use it`";
             diagnostics.push(Diagnostic::refused(top, "there is no `description`").hint(hint));
         }
-        if body.trim().is_empty() {
+        if text::is_blank(parts.body) {
             let hint = "write the steps below the frontmatter";
-            diagnostics.push(Diagnostic::warning(top, "the body is empty").hint(hint));
+            diagnostics.push(Diagnostic::warning(body_place, "the body is empty").hint(hint));
         }
         let list = draft.own_triggers.unwrap_or_default();
         let (description_place, description) = draft.description?;
@@ -305,20 +332,40 @@ impl Reader<'_> {
             license: draft.license,
             source: draft.source,
             metadata: draft.metadata,
-            body: body.to_owned(),
+            body: parts.body.to_owned(),
         });
-        match built {
-            Ok(playbook) => draft.slug.map(|_| playbook),
-            Err(error) => {
-                let place = if error.part == Part::Description { description_place } else { top };
-                let already =
-                    diagnostics.iter().any(|d| d.place() == place && d.message.contains("`description`"));
-                if !already {
-                    diagnostics.push(Diagnostic::refused(place, error.message));
-                }
-                None
+        let error = match built {
+            Ok(playbook) => return draft.slug.map(|_| playbook),
+            Err(error) => error,
+        };
+        let (place, hint) = match error.part {
+            Part::Description => {
+                (description_place, "say in one or two sentences what it does and when to use it")
             }
+            Part::Body => (body_place, "a playbook that does not fit is two playbooks"),
+            Part::Title | Part::Triggers => (top, "shorten it"),
+        };
+        // A description that is not text has been refused already.
+        if !diagnostics.iter().any(|d| d.severity == Severity::Refused && d.place() == place) {
+            diagnostics.push(Diagnostic::refused(place, error.message).hint(hint));
         }
+        None
+    }
+}
+
+/// A trigger field at or below an entry that is not read.
+fn unread_of(entry: &Entry) -> Option<(Place, TriggerList)> {
+    if entry.key.to_lowercase().contains("trigger") {
+        return Some((entry.place, triggers::read(&entry.node, triggers::Spelling::Foreign)));
+    }
+    unread_in(&entry.node)
+}
+
+fn unread_in(node: &Node) -> Option<(Place, TriggerList)> {
+    match &node.value {
+        Value::Scalar { .. } => None,
+        Value::Sequence(items) => items.iter().find_map(unread_in),
+        Value::Mapping(entries) => entries.iter().find_map(unread_of),
     }
 }
 

@@ -2,37 +2,55 @@
 //!
 //! `description: Chase late invoices: write the reminder` is not YAML, and is the commonest fault of real files. The
 //! value of the line that the YAML parser stumbled over, with its continuation lines, is put in quotes, and the file is
-//! parsed again. Nothing else is guessed at. **Cost**: one parse for each repaired value.
+//! parsed again. A description that YAML takes for a mapping, because it begins with a colon on a line of its own, is
+//! put in quotes too. Nothing else is guessed at: a field that is indented by mistake is not glued to the value above
+//! it. **Cost**: one parse for each repaired value.
 
 use super::diagnostic::{Diagnostic, Place};
-use super::yaml::{self, Tree, YamlError};
+use super::yaml::{self, Tree, Value, YamlError};
 use crate::domain::limits::YAML_KEYS_MAX;
 use crate::domain::text;
 
-/// Parses a frontmatter, quoting values with an unquoted colon where they stop the parser.
+/// Lines above the one that the parser stumbled over in which the value may begin.
+const LOOK_BACK_LINES: usize = 64;
+
+/// Keys that are fields of their own wherever they stand, and never the words of a sentence.
+const FIELDS: [&str; 6] = ["name", "description", "license", "metadata", "allowed-tools", "compatibility"];
+
+/// Parses a frontmatter, quoting values with an unquoted colon where they stop the parser. Warns of each.
 pub(super) fn parse(
     frontmatter: &str,
     lines_before: usize,
     notes: &mut Vec<Diagnostic>,
 ) -> Result<Tree, Diagnostic> {
     let mut text = frontmatter.to_owned();
-    let mut repaired_lines = Vec::new();
+    let mut repairs: Vec<PlainValue> = Vec::new();
+    let mut first_refusal = None;
     loop {
-        let (place, message) = match yaml::parse(&text, lines_before) {
-            Ok(tree) => return Ok(tree),
-            Err(YamlError::Shape(refusal)) => return Err(refusal),
-            Err(YamlError::Syntax { place, message }) => (place, message),
-        };
         let lines: Vec<&str> = text.lines().collect();
-        let stumbled = place.line.saturating_sub(lines_before + 1);
-        let repair = find_value(&lines, stumbled)
-            .filter(|value| !repaired_lines.contains(&value.first) && repaired_lines.len() < YAML_KEYS_MAX);
-        let Some(value) = repair else {
-            return Err(syntax_refusal(&lines, lines_before, place, &message));
+        let (repair, refusal) = match yaml::parse(&text, lines_before) {
+            Ok(tree) => {
+                let Some(value) = description_as_mapping(&tree, &lines, lines_before) else {
+                    notes.extend(repairs.iter().map(|value| value.warning(lines_before)));
+                    return Ok(tree);
+                };
+                (Some(value), None)
+            }
+            Err(YamlError::Shape(refusal)) => (None, Some(refusal)),
+            Err(YamlError::Syntax { place, message }) => {
+                let stumbled = place.line.saturating_sub(lines_before + 1);
+                let refusal = syntax_refusal(&lines, lines_before, place, &message);
+                (find_value(&lines, stumbled), Some(refusal))
+            }
         };
-        notes.push(value.warning(lines_before));
-        repaired_lines.push(value.first);
+        let is_new = |value: &PlainValue| repairs.iter().all(|done| done.first != value.first);
+        let repair = repair.filter(is_new).filter(|_| repairs.len() < YAML_KEYS_MAX);
+        first_refusal = first_refusal.or(refusal);
+        let Some(value) = repair else {
+            return Err(first_refusal.expect("a tree without a new repair is returned above"));
+        };
         text = value.quoted(&lines);
+        repairs.push(value);
     }
 }
 
@@ -42,70 +60,44 @@ struct PlainValue {
     last: usize,
     /// Where the value begins in its first line, in bytes.
     start: usize,
-    /// The value on one line, as its author meant it.
+    /// The value as its author meant it: on one line, but for blank lines, which are line feeds.
     text: String,
 }
 
-/// The value on, or continued to, the line that the parser stumbled over.
-fn find_value(lines: &[&str], stumbled: usize) -> Option<PlainValue> {
-    let stumbled = stumbled.min(lines.len().checked_sub(1)?);
-    (0..=stumbled).rev().take(64).find_map(|first| {
-        let indent = indentation(lines[first]);
-        let continuation = &lines[first + 1..];
-        let is_continued = |line: &&&str| !line.trim().is_empty() && indentation(line) > indent;
-        let continued = continuation.iter().take_while(is_continued).count();
-        let start = plain_value_start(lines[first], continuation.first().filter(|_| continued > 0))?;
-        let last = first + continued;
-        if last < stumbled {
+impl PlainValue {
+    /// The value that begins on line `first`, behind its key; none when it is not a value that may be repaired.
+    fn at(lines: &[&str], first: usize, is_mapping: bool) -> Option<Self> {
+        let start = value_start(lines[first])?;
+        let last = last_line(lines, first);
+        let first_word =
+            if start < lines[first].len() { &lines[first][start..] } else { lines.get(first + 1)? };
+        let first_word = first_word.trim_start_matches(BLANKS);
+        let is_entry = !is_mapping && start == lines[first].len() && value_start(first_word).is_some();
+        if is_entry || first_word.starts_with(INDICATORS) || first_word.starts_with("- ") {
             return None;
         }
-        let words = std::iter::once(&lines[first][start..]).chain(lines[first + 1..=last].iter().copied());
-        let text = words.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-        has_colon(&text).then_some(PlainValue { first, last, start, text })
-    })
-}
+        let continuation = &lines[first + 1..=last];
+        if continuation.iter().any(|line| is_field(line) || indentation_has_tab(line)) {
+            return None;
+        }
+        let mut text = lines[first][start..].trim_matches(BLANKS).to_owned();
+        for line in continuation.iter().map(|line| line.trim_matches(BLANKS)) {
+            match line {
+                "" => text.push('\n'),
+                _ if text.is_empty() || text.ends_with('\n') => text.push_str(line),
+                _ => text.extend([" ", line]),
+            }
+        }
+        has_colon(&text).then_some(Self { first, last, start, text })
+    }
 
-/// Where the value of a `key: value` line begins, if the value is plain text; at the line's end when it begins on the
-/// next line, which must not look like an entry of its own.
-fn plain_value_start(line: &str, next: Option<&&str>) -> Option<usize> {
-    let start = value_start(line)?;
-    let value = if start < line.len() { &line[start..] } else { next?.trim_start() };
-    let is_entry = start == line.len() && (value.starts_with("- ") || value_start(value).is_some());
-    (!is_entry && !value.starts_with(INDICATORS)).then_some(start)
-}
-
-/// Characters with which a value is something else than plain text.
-const INDICATORS: [char; 13] = ['"', '\'', '|', '>', '[', '{', '&', '*', '!', '#', '%', '@', '`'];
-
-/// Where the value of a line `key: value` begins: behind the colon and the blanks that follow it.
-fn value_start(line: &str) -> Option<usize> {
-    let after_dash = line.trim_start_matches([' ', '-']);
-    let colon = after_dash.find(':')?;
-    let key = after_dash[..colon].trim_matches(['"', '\'']);
-    let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let rest = &after_dash[colon + 1..];
-    let value = rest.trim_start_matches([' ', '\t']);
-    (is_key && (value.len() < rest.len() || rest.is_empty())).then_some(line.len() - value.len())
-}
-
-fn indentation(line: &str) -> usize {
-    line.len() - line.trim_start_matches([' ', '\t']).len()
-}
-
-fn has_colon(text: &str) -> bool {
-    text.ends_with(':') || text.contains(": ") || text.contains(":\t")
-}
-
-impl PlainValue {
     fn warning(&self, lines_before: usize) -> Diagnostic {
         let line = self.first + lines_before + 1;
         let what = if self.text.contains(":\t") { "a colon and a tab" } else { "an unquoted colon" };
         let shown = text::escaped(&self.text, 120);
-        Diagnostic::warning(
-            Place { line, column: self.start + 1 },
-            format!("the value has {what}; read as \"{shown}\""),
-        )
-        .hint("put the value in double quotes")
+        let place = Place { line, column: self.start + 1 };
+        Diagnostic::warning(place, format!("the value has {what}; read as \"{shown}\""))
+            .hint("put the value in double quotes, with a backslash before each quote in it")
     }
 
     /// The lines with this value in double quotes, all on its first line; blank lines keep the numbering.
@@ -119,6 +111,7 @@ impl PlainValue {
                     match c {
                         '"' | '\\' => out.extend(['\\', c]),
                         '\t' => out.push_str("\\t"),
+                        '\n' => out.push_str("\\n"),
                         _ => out.push(c),
                     }
                 }
@@ -132,13 +125,97 @@ impl PlainValue {
     }
 }
 
-fn syntax_refusal(lines: &[&str], lines_before: usize, place: Place, message: &str) -> Diagnostic {
-    let tab = |line: &&str| line[..indentation(line)].contains('\t') && !line.trim().is_empty();
-    if let Some(index) = lines.iter().position(tab) {
-        let place = Place::line(index + lines_before + 1);
-        return Diagnostic::refused(place, "a tab is used for indentation, which YAML does not allow")
-            .hint("indent with spaces");
+/// The value on, or continued to, the line that the parser stumbled over.
+fn find_value(lines: &[&str], stumbled: usize) -> Option<PlainValue> {
+    let stumbled = stumbled.min(lines.len().checked_sub(1)?);
+    let candidates = (0..=stumbled).rev().take(LOOK_BACK_LINES);
+    candidates.filter_map(|first| PlainValue::at(lines, first, false)).find(|value| value.last >= stumbled)
+}
+
+/// A description that begins on the line below its key with words and a colon.
+fn description_as_mapping(tree: &Tree, lines: &[&str], lines_before: usize) -> Option<PlainValue> {
+    let entry = tree.entries.iter().find(|entry| entry.key == "description")?;
+    let first = entry.place.line.checked_sub(lines_before + 1)?;
+    let is_below = matches!(entry.node.value, Value::Mapping(_)) && entry.node.place.line > entry.place.line;
+    if is_below { PlainValue::at(lines, first, true) } else { None }
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+
+/// Characters with which a value is something else than plain text.
+const INDICATORS: [char; 13] = ['"', '\'', '|', '>', '[', '{', '&', '*', '!', '#', '%', '@', '`'];
+
+/// Where the value of a line `key: value` begins: behind the colon and the blanks that follow it.
+fn value_start(line: &str) -> Option<usize> {
+    let (key, rest) = key_and_rest(line)?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let value = rest.trim_start_matches(BLANKS);
+    (is_key && (value.len() < rest.len() || rest.is_empty())).then_some(line.len() - value.len())
+}
+
+/// The key of a line without its quotes, and what follows the colon.
+fn key_and_rest(line: &str) -> Option<(&str, &str)> {
+    let (key, rest) = line.trim_start_matches([' ', '-']).split_once(':')?;
+    Some((key.trim_matches(['"', '\'']), rest))
+}
+
+/// Whether a line is a field of its own rather than the words of a sentence.
+fn is_field(line: &str) -> bool {
+    value_start(line).is_some()
+        && key_and_rest(line.trim_start_matches(BLANKS))
+            .is_some_and(|(key, _)| FIELDS.contains(&key) || key.starts_with("maitred-"))
+}
+
+/// The last line of the value that begins on line `first`: lines that are indented more, and blank ones among them.
+fn last_line(lines: &[&str], first: usize) -> usize {
+    let indent = indentation(lines[first]);
+    let mut last = first;
+    for (index, line) in lines.iter().enumerate().skip(first + 1) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        if indentation(line) <= indent {
+            break;
+        }
+        last = index;
     }
-    Diagnostic::refused(place, format!("the frontmatter is not valid YAML: {message}"))
-        .hint("put text with special characters in double quotes")
+    last
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches(BLANKS).len()
+}
+
+fn indentation_has_tab(line: &str) -> bool {
+    line[..indentation(line)].contains('\t') && !line.trim().is_empty()
+}
+
+fn has_colon(text: &str) -> bool {
+    text.ends_with(':') || text.contains(": ") || text.contains(":\t") || text.contains(":\n")
+}
+
+fn syntax_refusal(lines: &[&str], lines_before: usize, place: Place, message: &str) -> Diagnostic {
+    if let Some(index) = lines.iter().position(|line| indentation_has_tab(line)) {
+        return yaml::tab_refusal(Place::line(index + lines_before + 1));
+    }
+    let stumbled = place.line.saturating_sub(lines_before + 1).min(lines.len().saturating_sub(1));
+    let line = lines.get(stumbled).copied().unwrap_or_default();
+    if indentation(line) > 0 && is_field(line) {
+        let key = key_and_rest(line).map_or("", |(key, _)| key);
+        return Diagnostic::refused(
+            place,
+            format!("`{key}` is indented as if it belonged to the value above it"),
+        )
+        .hint("remove the indentation if it is a field of its own");
+    }
+    let is_joined =
+        |line: &str| key_and_rest(line).is_some_and(|(_, rest)| !rest.is_empty() && !rest.starts_with(' '));
+    let hint = if message.contains("expected ':'") && is_joined(line) {
+        "put a space behind the colon"
+    } else if message.contains("unexpected character") || message.contains("mapping values") {
+        "put text with special characters in double quotes"
+    } else {
+        "each line reads `key: value`, and brackets and quotes are closed"
+    };
+    Diagnostic::refused(place, format!("the frontmatter is not valid YAML: {message}")).hint(hint)
 }

@@ -33,15 +33,11 @@ pub(super) fn read(node: &Node, spelling: Spelling) -> TriggerList {
     let mut list = TriggerList { place: Some(node.place), ..TriggerList::default() };
     let mut candidates = Vec::new();
     match &node.value {
-        Value::Scalar { text, .. } => split_text(text, spelling, &mut candidates),
+        Value::Scalar { text, plain } if is_null(text, *plain) => {}
+        Value::Scalar { text, .. } => list.split_text(text, node.place, spelling, &mut candidates),
         Value::Sequence(items) => {
             for item in items {
-                match &item.value {
-                    Value::Scalar { text, plain: true } => split_text(text, spelling, &mut candidates),
-                    Value::Scalar { text, plain: false } => candidates.push(text.trim().to_owned()),
-                    _ => list
-                        .skip(item.place, format!("a trigger is {}, not text, and is ignored", item.kind())),
-                }
+                list.item(item, spelling, &mut candidates);
             }
         }
         Value::Mapping(_) => {
@@ -61,24 +57,9 @@ pub(super) fn line_to_write(triggers: &[String]) -> String {
     format!("maitred-triggers: \"{}\"", shown.join(", "))
 }
 
-fn split_text(text: &str, spelling: Spelling, out: &mut Vec<String>) {
-    let trimmed = text.trim();
-    if trimmed.starts_with('[')
-        && let Ok(items) = serde_json::from_str::<Vec<String>>(trimmed)
-    {
-        out.extend(items);
-        return;
-    }
-    let bare = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(trimmed);
-    for piece in bare.split([',', '，', '、', '،', '\n', '\r']) {
-        let piece = piece.trim();
-        let piece = piece.strip_prefix("- ").unwrap_or(piece);
-        if spelling == Spelling::Foreign && piece.contains(" OR ") {
-            out.extend(piece.split(" OR ").map(unquote));
-        } else {
-            out.push(unquote(piece));
-        }
-    }
+/// Whether a value is YAML's word for nothing.
+fn is_null(text: &str, plain: bool) -> bool {
+    plain && matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
 fn unquote(piece: &str) -> String {
@@ -92,6 +73,45 @@ fn unquote(piece: &str) -> String {
 }
 
 impl TriggerList {
+    fn item(&mut self, item: &Node, spelling: Spelling, out: &mut Vec<String>) {
+        match &item.value {
+            Value::Scalar { text, plain } if is_null(text, *plain) => out.push(String::new()),
+            Value::Scalar { text, plain: true } => self.split_text(text, item.place, spelling, out),
+            Value::Scalar { text, plain: false } => out.push(text.clone()),
+            // An unquoted colon in a list item: `- pitch deck: now`.
+            Value::Mapping(entries) if entries.len() == 1 && entries[0].node.text().is_some() => {
+                let text = format!("{}: {}", entries[0].key, entries[0].node.text().unwrap_or_default());
+                let shown = text::escaped(&text, 60);
+                self.skip(item.place, format!("a trigger has an unquoted colon; read as \"{shown}\""));
+                out.push(text);
+            }
+            _ => self.skip(item.place, format!("a trigger is {}, not text, and is ignored", item.kind())),
+        }
+    }
+
+    fn split_text(&mut self, text: &str, place: Place, spelling: Spelling, out: &mut Vec<String>) {
+        let trimmed = text.trim();
+        if trimmed.starts_with('[') {
+            if let Ok(items) = serde_json::from_str::<Vec<String>>(trimmed) {
+                out.extend(items);
+                return;
+            }
+            let message = "the triggers begin like a JSON array and are none; read as separated by commas";
+            self.skip(place, message.to_owned());
+        }
+        let bare = trimmed.strip_prefix('[').unwrap_or(trimmed);
+        let bare = bare.strip_suffix(']').unwrap_or(bare);
+        for piece in bare.split([',', '，', '、', '،', '\n', '\r']) {
+            let piece = piece.trim();
+            let piece = piece.strip_prefix("- ").unwrap_or(piece);
+            if spelling == Spelling::Foreign && piece.contains(" OR ") {
+                out.extend(piece.split(" OR ").map(unquote));
+            } else {
+                out.push(unquote(piece));
+            }
+        }
+    }
+
     fn skip(&mut self, place: Place, message: String) {
         self.diagnostics.push(Diagnostic::warning(place, message));
     }
@@ -100,8 +120,9 @@ impl TriggerList {
         let mut seen = HashSet::new();
         let mut blank = 0;
         let mut over = 0;
-        for (index, trigger) in candidates.into_iter().enumerate() {
-            if trigger.trim().is_empty() {
+        for (index, candidate) in candidates.into_iter().enumerate() {
+            let trigger = text::one_line(&candidate);
+            if text::is_blank(&trigger) {
                 blank += 1;
             } else if let Some(fault) = trigger_fault(&trigger) {
                 self.skip(place, format!("trigger {} {fault}; it is ignored", index + 1));
@@ -112,10 +133,16 @@ impl TriggerList {
             }
         }
         if blank > 0 {
-            self.skip(place, format!("{blank} blank triggers are ignored: they would match every turn"));
+            self.skip(place, format!("blank triggers are ignored ({blank}): they would match every turn"));
+        }
+        if let Some(trigger) = self.triggers.iter().find(|trigger| trigger.contains([';', '|'])) {
+            let message =
+                format!("\"{}\" is one trigger: commas separate triggers", text::escaped(trigger, 60));
+            self.diagnostics
+                .push(Diagnostic::warning(place, message).hint("write commas if these are several"));
         }
         if over > 0 {
-            self.skip(place, format!("{over} triggers beyond the limit of {TRIGGERS_MAX} are ignored"));
+            self.skip(place, format!("triggers beyond the limit of {TRIGGERS_MAX} are ignored ({over})"));
         }
         self.report_short(place);
     }

@@ -85,9 +85,11 @@ pub(super) fn parse(frontmatter: &str, lines_before: usize) -> Result<Tree, Yaml
     let mut options = granit_parser::Options::default();
     options.disallow_directives = true;
     options.emit_unresolved_aliases = true;
+    options.emit_anchor_events = true;
     options.max_buffered_comment_events = frontmatter.len() + 1;
     let parser = Parser::new_from_str_with_options(frontmatter, options);
-    let mut builder = Builder { lines_before, stack: Vec::new(), root: None, comments: Vec::new() };
+    let lines = frontmatter.lines().collect();
+    let mut builder = Builder { lines, lines_before, stack: Vec::new(), root: None, comments: Vec::new() };
     for item in parser {
         let (event, span) = item.map_err(|error| builder.syntax(&error))?;
         builder.take(event, span)?;
@@ -109,7 +111,8 @@ pub(super) fn parse(frontmatter: &str, lines_before: usize) -> Result<Tree, Yaml
 }
 
 /// Builds the tree from events, refusing what the shape excludes where it stands.
-struct Builder {
+struct Builder<'a> {
+    lines: Vec<&'a str>,
     lines_before: usize,
     stack: Vec<Open>,
     root: Option<Node>,
@@ -122,23 +125,28 @@ enum Open {
     Mapping { place: Place, entries: Vec<Entry>, key: Option<(String, Place)>, seen: HashMap<String, usize> },
 }
 
-impl Builder {
+impl Builder<'_> {
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
         let place = self.place(&span.start);
         match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                check_properties(place, anchor, tag.is_some())?;
+            Event::Scalar(text, style, _, tag) => {
+                self.check_tag(&span, tag.is_some())?;
+                self.check_indentation(place)?;
+                if text.contains('\0') {
+                    let refusal = Diagnostic::refused(place, "the text has a NUL");
+                    return Err(YamlError::Shape(refusal.hint("remove it: a playbook is text")));
+                }
                 // The parser says "~" for a value that is not there at all.
                 let text =
                     if span.is_empty() && style == ScalarStyle::Plain { Cow::Borrowed("") } else { text };
                 self.scalar(place, text, style == ScalarStyle::Plain)
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                check_properties(place, anchor, tag.is_some())?;
+            Event::SequenceStart(_, _, tag) => {
+                self.check_tag(&span, tag.is_some())?;
                 self.open(Open::Sequence(place, Vec::new()), place)
             }
-            Event::MappingStart(_, anchor, tag) => {
-                check_properties(place, anchor, tag.is_some())?;
+            Event::MappingStart(_, _, tag) => {
+                self.check_tag(&span, tag.is_some())?;
                 let mapping = Open::Mapping { place, entries: Vec::new(), key: None, seen: HashMap::new() };
                 self.open(mapping, place)
             }
@@ -155,6 +163,21 @@ impl Builder {
             Event::DocumentStart(..) if self.root.is_some() => Err(refuse(place, "a second YAML document")),
             _ => Ok(()),
         }
+    }
+
+    fn check_tag(&self, span: &Span, is_tagged: bool) -> Result<(), YamlError> {
+        let place = self.place(span.tag_start.as_ref().unwrap_or(&span.start));
+        if is_tagged { Err(refuse(place, "a tag (`!name`)")) } else { Ok(()) }
+    }
+
+    /// The parser takes a tab behind the spaces of an indentation for a blank; other readers do not.
+    fn check_indentation(&self, place: Place) -> Result<(), YamlError> {
+        let line = self.lines.get(place.line - self.lines_before - 1).copied().unwrap_or_default();
+        let indentation = line.chars().take(place.column - 1).take_while(|c| matches!(c, ' ' | '\t'));
+        if indentation.clone().count() + 1 == place.column && indentation.clone().any(|c| c == '\t') {
+            return Err(YamlError::Shape(tab_refusal(Place::line(place.line))));
+        }
+        Ok(())
     }
 
     fn scalar(&mut self, place: Place, text: Cow<'_, str>, plain: bool) -> Result<(), YamlError> {
@@ -218,14 +241,10 @@ impl Builder {
     }
 }
 
-fn check_properties(place: Place, anchor: usize, tagged: bool) -> Result<(), YamlError> {
-    if anchor != 0 {
-        return Err(refuse(place, "an anchor (`&name`)"));
-    }
-    if tagged {
-        return Err(refuse(place, "a tag (`!name`)"));
-    }
-    Ok(())
+/// The refusal of a tab where the depth of a line is told.
+pub(super) fn tab_refusal(place: Place) -> Diagnostic {
+    Diagnostic::refused(place, "a tab is used for indentation, which YAML does not allow")
+        .hint("indent with spaces")
 }
 
 fn refuse(place: Place, what: &str) -> YamlError {

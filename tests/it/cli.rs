@@ -70,7 +70,12 @@ fn select_over_a_directory_advises_once_and_names_refused_files() {
         &["tides", "always on"],
         &["1 of 1 playbooks have no triggers", "--untriggered ranked"],
     );
-    check(&always, 0, &[], &["broken/SKILL.md:1: refused: the frontmatter opened at line 1 is never closed"]);
+    check(
+        &always,
+        0,
+        &[],
+        &["broken/SKILL.md:1:1: refused: the frontmatter opened at line 1 is never closed"],
+    );
     let ranked = run(&["select", "--skills", root, "--untriggered", "ranked", "lunch"]);
     check(&ranked, 0, &["No playbook fits this turn"], &[]);
     assert!(!String::from_utf8_lossy(&ranked.stderr).contains("advice"));
@@ -94,7 +99,7 @@ fn check_says_what_is_accepted_repaired_dropped_and_refused() {
                 "{file}:3:14: warning: the value has an unquoted colon; read as \"Late: pay\"; put the value in"
             ),
             &format!("{file}:4:1: note: `allowed-tools` is dropped"),
-            "1 files: 1 accepted (1 with warnings, 0 with notes only), 0 refused\n",
+            "1 file: 1 accepted (1 with warnings, 0 with notes only), 0 refused\n",
         ],
         &[],
     );
@@ -266,4 +271,57 @@ fn a_wrong_start_says_what_to_do() {
     }
     let down = run(&["client", "--server", "127.0.0.1:1", "select", "x"]);
     check(&down, 2, &[], &["no server answers at 127.0.0.1:1", "start one with `maitred serve`"]);
+}
+
+#[test]
+fn nothing_of_an_author_reaches_a_terminal_as_an_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("a\n0 files: all accepted\u{1b}[2K");
+    let text = "---\nname: x\ndescription: \"\\u202Eevil \\e[31m words\"\nmetadata:\n  maitred-triggers: \"go\\u202Ego\"\n---\nB\n";
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), text).unwrap();
+    let root = dir.path().to_str().unwrap();
+    let outputs = [
+        run(&["check", root]),
+        run(&["select", "--skills", root, "go\u{202e}go now"]),
+        run(&["select", "--skills", "/nowhere\u{1b}[2K", "x"]),
+    ];
+    for output in &outputs {
+        let shown = [&output.stdout[..], &output.stderr[..]].concat();
+        let shown = String::from_utf8(shown).unwrap();
+        let is_order = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(
+            !shown.contains(is_order) && !shown.lines().any(|line| line.starts_with("0 files")),
+            "{shown:?}"
+        );
+    }
+    check(&outputs[1], 0, &["trigger \"go\\u{202e}go\""], &[]);
+}
+
+#[test]
+fn select_and_check_name_every_skill_that_is_there_and_not_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    write(root, "a", &skill_md("same", "", "One.", "1."));
+    write(root, "b", &skill_md("same", "", "Two.", "2."));
+    let fifo = root.join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let output = run(&["select", "--skills", &path(root), "--untriggered", "ranked", "x"]);
+    check(&output, 0, &[], &["b/SKILL.md:1:1: not served: the name \"same\" is taken by"]);
+    check(
+        &run(&["check", &path(root)]),
+        0,
+        &["b/SKILL.md:1:1: warning: the name \"same\" is that of", "2 files: 2"],
+        &[],
+    );
+    check(&run(&["check", &path(root), &path(root)]), 0, &["2 files: 2 accepted"], &[]);
+    check(
+        &run(&["check", &path(&fifo)]),
+        1,
+        &["refused: the file cannot be read: it is not a regular file"],
+        &[],
+    );
+    let empty = tempfile::tempdir().unwrap();
+    check(&run(&["select", "--skills", &path(empty.path()), "x"]), 0, &[], &["no playbook was loaded from"]);
 }

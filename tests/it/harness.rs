@@ -88,8 +88,15 @@ impl TestServer {
         for (slug, text) in setup.skills {
             write(dir.path(), slug, text);
         }
+        let skills = vec![dir.path().to_owned()];
+        Self { dir, ..Self::over(skills, setup).await }
+    }
+
+    /// A server over directories that the test made; its own stays empty.
+    pub(crate) async fn over(skills: Vec<PathBuf>, setup: Setup<'_>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(1_000_000)));
-        let config = serve_config(vec![dir.path().to_owned()], &setup);
+        let config = serve_config(skills, &setup);
         let running = server::start(config, clock.clone()).await.unwrap();
         let channel =
             Channel::from_shared(format!("http://{}", running.listen)).unwrap().connect().await.unwrap();

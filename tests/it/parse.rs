@@ -106,10 +106,6 @@ fn unquoted_colons_are_repaired_with_a_warning_that_names_the_line() {
         file("name: a\ndescription:\n  Create things (a, b).\n  Trigger: make it.\nlicense: MIT"),
         &["description \"Create things (a, b). Trigger: make it.\"", "license Some(\"MIT\")", "warning 3:13"],
     );
-    check(
-        file("name: a\ndescription:\n  Trigger: make it.\n  Then: go"),
-        &["refused 3:1 `description` is a mapping"],
-    );
     // What is not a colon is not repaired.
     check(
         file("name: a\ndescription: [broken"),
@@ -146,7 +142,7 @@ fn line_endings_do_not_change_the_fields_and_stay_in_the_body() {
         "---\nname: a\ndescription: b\n---\nno newline at the end",
         &["body \"no newline at the end\""],
     );
-    check("---\nname: a\ndescription: b\n---", &["accepted a", "body \"\"", "warning 1:1 the body is empty"]);
+    check("---\nname: a\ndescription: b\n---", &["accepted a", "body \"\"", "warning 5:1 the body is empty"]);
     check_clean("\u{FEFF}---\nname: a\ndescription: b\n---\nBody", &["accepted a", "body \"Body\""]);
 }
 
@@ -292,9 +288,9 @@ fn limits_count_characters_or_bytes_and_say_which() {
     check_clean(format!("{head}{}", "x".repeat(49_152)), &["accepted"]);
     check(
         format!("{head}{}", "x".repeat(49_153)),
-        &["refused 1:1 the body has 49153 bytes, the limit is 49152"],
+        &["refused 5:1 the body has 49153 bytes, the limit is 49152"],
     );
-    check(format!("{head}{}", "猫".repeat(16_385)), &["refused 1:1 the body has 49155 bytes"]);
+    check(format!("{head}{}", "猫".repeat(16_385)), &["refused 5:1 the body has 49155 bytes"]);
     let comment =
         |bytes: usize| format!("---\n#{}\nname: a\ndescription: b\n---\nBody", "c".repeat(bytes - 37));
     for (bytes, accepted) in [(65_535, true), (65_536, true), (65_537, false)] {
@@ -338,7 +334,7 @@ fn names_keep_one_rule_and_a_broken_one_gets_a_proposal() {
 fn bytes_that_are_not_text_are_refused_with_their_place() {
     let utf16: Vec<u8> =
         [0xFEFF_u16].into_iter().chain("---\nname".encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    check(utf16, &["refused 1:1 the file is not UTF-8 at byte 0: it is UTF-16"]);
+    check(utf16, &["refused 1:1 the file is not UTF-8 at byte 0: it begins as UTF-16 does"]);
     check(b"---\nname: a\ndescription: b\n---\nx\x9dy", &["refused 5:2 the file is not UTF-8 at byte 32"]);
     check(b"---\r\nname: a\r\n\xed\xa0\x80", &["refused 3:1 the file is not UTF-8 at byte 14"]);
     check("---\nname: a\ndescription: b\n---\n\0", &["refused 5:1 the file has a NUL at byte 31"]);
@@ -403,7 +399,7 @@ fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
         named("metadata:\n  triggers: ['a', ' ', 'the', '']"),
         &[
             "triggers [\"a\", \"the\"] wanted false",
-            "warning 5:13 2 blank triggers are ignored: they would match every turn",
+            "warning 5:13 blank triggers are ignored (2): they would match every turn",
             "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"a\", \"the\"",
         ],
     );
@@ -415,7 +411,7 @@ fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
     let many = (0..70).map(|i| format!("phrase {i}")).collect::<Vec<_>>().join(", ");
     check(
         named(&format!("metadata:\n  triggers: {many}")),
-        &["warning 5:13 6 triggers beyond the limit of 64 are ignored"],
+        &["warning 5:13 triggers beyond the limit of 64 are ignored (6)"],
     );
 }
 
@@ -481,4 +477,105 @@ fn tabs_are_named() {
         file("name: a\ndescription: Soup:\tquick guide"),
         &["description \"Soup:\\tquick guide\"", "warning 3:14 the value has a colon and a tab"],
     );
+}
+
+#[test]
+fn a_description_below_its_key_is_repaired_and_a_misplaced_field_is_not_glued_to_it() {
+    check(
+        file("name: a\ndescription:\n  Chase late invoices: write the reminder."),
+        &[
+            "description \"Chase late invoices: write the reminder.\"",
+            "warning 3:13 the value has an unquoted colon",
+        ],
+    );
+    check(
+        file("name: a\ndescription:\n  First: line.\n  Second: line."),
+        &["description \"First: line. Second: line.\""],
+    );
+    check(
+        file("name: a\ndescription: First: x\n\n  Second.\nlicense: MIT"),
+        &["description \"First: x\\nSecond.\"", "license Some(\"MIT\")"],
+    );
+    check(
+        file("name: a\ndescription: Foo\n  license: MIT"),
+        &[
+            "refused 4:10 `license` is indented as if it belonged to the value above it",
+            "hint remove the indentation",
+        ],
+    );
+    check(file("name: a\n description: b"), &["refused 3:13 `description` is indented as if it belonged"]);
+    check(
+        named("metadata:\n  version: 1\n    maitred-triggers: pitch deck"),
+        &["refused 6:21 `maitred-triggers` is indented as if it belonged"],
+    );
+    check(file("name: a\ndescription:x"), &["refused", "hint put a space behind the colon"]);
+    check(
+        file("name: a\ndescription: Say \"hi\": now"),
+        &["description \"Say \\\"hi\\\": now\"", "warning 3:14"],
+    );
+}
+
+#[test]
+fn a_trigger_field_in_the_wrong_place_is_noticed_wherever_it_is() {
+    for frontmatter in [
+        "Metadata:\n  maitred-triggers: pitch deck",
+        "metadata:\n- maitred-triggers: pitch deck",
+        "metadata: |\n  maitred-triggers: pitch deck",
+        "metadata:\n  maitred:\n    triggers: pitch deck",
+        "vendor:\n  deep:\n  - triggers: pitch deck",
+        "metadata:\n  triggers: null",
+        "metadata:\n  triggers: [null, ~]",
+    ] {
+        let shown = outcome(named(frontmatter).as_bytes());
+        assert!(
+            shown.contains("wanted true") && shown.contains("triggers are intended here"),
+            "{frontmatter}\n{shown}"
+        );
+    }
+    check(
+        named("Metadata:\n  a: b"),
+        &["warning 4:1 `Metadata` is not a field", "hint write `metadata`, in lower case"],
+    );
+    check_clean(named("metadata: null"), &["triggers [] wanted false"]);
+}
+
+#[test]
+fn triggers_that_are_not_what_they_look_like_are_named() {
+    check(
+        named("metadata:\n  maitred-triggers: alpha beta\n  triggers: gamma delta"),
+        &["triggers [\"alpha beta\"]", "note 6:3 `metadata.triggers` is ignored: `maitred-triggers` stands"],
+    );
+    for broken in ["'[\"pitch deck\"'", "'[\"pitch deck'", "\"[pitch deck\""] {
+        check(
+            named(&format!("metadata:\n  maitred-triggers: {broken}")),
+            &["warning 5:21 the triggers begin like a JSON array and are none"],
+        );
+    }
+    for separated in ["pitch deck; slides", "pitch deck | slides"] {
+        let warning = format!("warning 5:21 \"{separated}\" is one trigger: commas separate triggers");
+        check(named(&format!("metadata:\n  maitred-triggers: {separated}")), &[&warning]);
+    }
+    check(
+        named("metadata: {maitred-triggers: pitch deck, slides}"),
+        &["triggers [\"pitch deck\"]", "note 4:42 `metadata.slides` has no value"],
+    );
+    check(
+        named("metadata:\n  triggers:\n  - pitch deck: now"),
+        &["triggers [\"pitch deck: now\"]", "warning 6:5 a trigger has an unquoted colon"],
+    );
+    check_clean(named("metadata:\n  maitred-triggers: 'pitch   deck'"), &["triggers [\"pitch deck\"]"]);
+}
+
+#[test]
+fn what_cannot_be_seen_is_not_text_and_stands_where_it_is_said_to() {
+    check(file("name: a\ndescription: \"\\u200b\""), &["refused 3:14 the description is empty"]);
+    check(file("name: a\ndescription: \"x\\0y\""), &["refused 3:14 the text has a NUL"]);
+    check(
+        named("metadata:\n  \tmaitred-triggers: pitch deck"),
+        &["refused 5:1 a tab is used for indentation"],
+    );
+    check(named("license: &a MIT"), &["refused 4:10 an anchor"]);
+    check(named("license: !!str MIT"), &["refused 4:10 a tag"]);
+    check("---\u{a0}\nname: a\n---\n", &["refused 1:1 `---\\u{a0}` does not open a frontmatter"]);
+    check("-\0-\0-\0\n\0n\0a\0m\0e\0:\0x\0y\0", &["hint it looks like UTF-16: save it as UTF-8"]);
 }

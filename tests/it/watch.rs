@@ -1,10 +1,12 @@
 //! A directory that changes under a running server: each change is one revision, and a broken one harms nothing else.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
 use maitred::domain::agent::AgentSettings;
 use maitred::server;
+use maitred::store::directory::Directory;
 
 use crate::fixture::skill_md;
 use crate::harness::{Setup, TestServer, serve_config, turn_request, write};
@@ -132,6 +134,7 @@ async fn what_is_not_looked_into_is_said() {
     fs::write(root.join("small/skill.md"), soup("x")).unwrap();
     write(elsewhere.path(), "linked", &skill_md("linked", "linked", "L.", "L."));
     std::os::unix::fs::symlink(elsewhere.path().join("linked"), root.join("linked")).unwrap();
+    fs::create_dir_all(root.join("folder/SKILL.md")).unwrap();
     let config = serve_config(vec![root.to_owned()], &Setup::default());
     let (_, refresh) = server::read_directories(&config.catalog).unwrap();
     let served: Vec<_> = refresh.playbooks.iter().map(|playbook| playbook.slug().to_string()).collect();
@@ -139,10 +142,12 @@ async fn what_is_not_looked_into_is_said() {
     let said: Vec<_> =
         refresh.reports.iter().flat_map(|r| &r.diagnostics).map(|d| d.message.clone()).collect();
     for sentence in [
-        "1 directories lie deeper than 6 levels and are not looked into",
+        "directories deeper than 6 levels are not looked into (1)",
+        "this skill lies deeper than 6 levels",
         "3 files in scripts, references or assets are not served: a playbook is its SKILL.md",
-        "this file is named skill.md and is not read",
-        "a symbolic link is not followed, and the skill behind it is not served",
+        "this file is named skill.md",
+        "this symbolic link is not followed, and the skills behind it are not served",
+        "this SKILL.md is a directory",
         "the folder \"6\" is not called like the skill, \"six\"",
     ] {
         assert!(said.iter().any(|message| message == sentence), "{sentence}\n{said:#?}");
@@ -160,4 +165,49 @@ async fn the_starter_packs_serve_without_a_directory() {
             .unwrap();
     let answer = client.select_menu(turn_request("a customer wants a refund")).await.unwrap().into_inner();
     assert_eq!(answer.items[0].slug, "refund-request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_leads_elsewhere_is_followed_to_the_new_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two, link) = (dir.path().join("v1"), dir.path().join("v2"), dir.path().join("current"));
+    write(&one, "soup", &soup("One."));
+    write(&two, "bread", &skill_md("bread", "bread", "Bakes.", "Knead."));
+    std::os::unix::fs::symlink(&one, &link).unwrap();
+    let server = TestServer::over(vec![link.clone()], Setup::default()).await;
+    assert_eq!(server.menu_at(1, "soup and bread").await, ["soup"]);
+    let next = dir.path().join("next");
+    std::os::unix::fs::symlink(&two, &next).unwrap();
+    fs::rename(&next, &link).unwrap();
+    assert_eq!(server.menu_at(2, "soup and bread").await, ["bread"]);
+    write(&two, "cake", &skill_md("cake", "cake", "Bakes.", "Stir."));
+    assert_eq!(server.menu_at(3, "bread, cake").await, ["bread", "cake"]);
+}
+
+#[test]
+fn each_finding_is_said_once_and_a_mended_file_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    write(root, "soup", &soup("One."));
+    write(root, "beta", &skill_md("alpha", "alpha", "A.", "A."));
+    let mut directory = Directory::new(vec![root.to_owned()], 30);
+    let mut look = || {
+        let refresh = directory.refresh(&BTreeSet::new()).unwrap();
+        let said = refresh.reports.iter().flat_map(|report| &report.diagnostics).map(|d| d.message.clone());
+        let served = refresh.playbooks.iter().map(|playbook| playbook.slug().to_string());
+        (said.collect::<Vec<_>>(), served.collect::<Vec<_>>(), refresh.mended)
+    };
+    let folder = "the folder \"beta\" is not called like the skill, \"alpha\"".to_owned();
+    assert_eq!(look(), (vec![folder], vec!["alpha".to_owned(), "soup".to_owned()], vec![]));
+    let broken = root.join("broken/SKILL.md");
+    write(root, "broken", "---\nname: broken\n");
+    let (said, served, _) = look();
+    assert_eq!((said.len(), served.len()), (1, 2), "{said:?}");
+    write(root, "zz/soup", &skill_md("soup", "soup", "S.", "S."));
+    let (said, _, _) = look();
+    assert_eq!(said, [format!("the name \"soup\" is taken by {}", root.join("soup/SKILL.md").display())]);
+    assert_eq!(look(), (vec![], vec!["alpha".to_owned(), "soup".to_owned()], vec![]));
+    write(root, "broken", &skill_md("broken", "b", "No more.", "B."));
+    let (said, served, mended) = look();
+    assert_eq!((said.len(), served.len(), mended), (1, 3, vec![broken]), "{said:?}");
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::domain::limits::DIRECTORY_ENTRIES_MAX;
+use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, FileReport, Place};
 
 /// The file that makes a directory a skill.
@@ -16,6 +17,9 @@ const SKILL_FILE: &str = "SKILL.md";
 
 /// Directories of a skill whose files are seen, counted and ignored.
 const RESOURCE_DIRS: [&str; 3] = ["scripts", "references", "assets"];
+
+/// Entries of a linked directory that are looked at to tell whether it holds skills.
+const LINK_ENTRIES_MAX: usize = 1_000;
 
 /// A SKILL.md.
 #[derive(Clone, Debug)]
@@ -44,7 +48,8 @@ pub struct Stamp {
     /// The size in bytes.
     pub bytes: u64,
     inode: u64,
-    modified: (i64, i64),
+    /// When its content was last written, in seconds and nanoseconds since 1970.
+    pub modified: (i64, i64),
     changed: (i64, i64),
 }
 
@@ -68,6 +73,8 @@ pub struct Discovery {
     pub found: Vec<Found>,
     /// What was seen and not looked into.
     pub reports: Vec<FileReport>,
+    /// Directories that are there and cannot be read: what was known of them still holds.
+    pub unreadable: Vec<PathBuf>,
 }
 
 /// A directory that cannot be walked.
@@ -79,7 +86,7 @@ pub struct DiscoverError {
 
 impl fmt::Display for DiscoverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.message)
+        write!(f, "{}: {}", text::escaped_path(&self.path), self.message)
     }
 }
 
@@ -97,7 +104,8 @@ pub fn discover(root: &Path, levels_max: usize) -> Result<Discovery, DiscoverErr
     }
     let mut walk =
         Walk { levels_max, discovery: Discovery::default(), resources: HashMap::new(), too_deep: 0 };
-    let entries = WalkDir::new(root).max_depth(levels_max + 1).sort_by_file_name();
+    // One level more than is looked into, to name a skill that lies just too deep.
+    let entries = WalkDir::new(root).max_depth(levels_max + 2).sort_by_file_name();
     let entries = entries.into_iter().filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
     for (count, entry) in entries.enumerate() {
         if count == DIRECTORY_ENTRIES_MAX {
@@ -124,47 +132,47 @@ struct Walk {
 
 impl Walk {
     fn visit(&mut self, entry: &DirEntry) {
-        let kind = entry.file_type();
+        let (kind, name) = (entry.file_type(), entry.file_name());
         if kind.is_symlink() {
             self.symlink(entry);
+        } else if name == SKILL_FILE && !kind.is_file() {
+            let what = if kind.is_dir() { "a directory" } else { "not a regular file" };
+            self.say(entry.path(), Diagnostic::not_served(format!("this SKILL.md is {what}")));
         } else if kind.is_dir() {
-            self.too_deep += usize::from(entry.depth() > self.levels_max);
-        } else if entry.file_name() == SKILL_FILE {
-            self.skill(entry, kind.is_file());
-        } else if entry.file_name().eq_ignore_ascii_case(SKILL_FILE) {
-            let name = entry.file_name().to_string_lossy();
-            let message = format!("this file is named {name} and is not read");
+            self.too_deep += usize::from(entry.depth() == self.levels_max + 1);
+        } else if name == SKILL_FILE && entry.depth() > self.levels_max + 1 {
+            let message = format!("this skill lies deeper than {} levels", self.levels_max);
             self.say(
                 entry.path(),
-                Diagnostic::warning(Place::line(1), message).hint("rename it to SKILL.md"),
+                Diagnostic::not_served(message).hint("name a directory below with --skills"),
             );
+        } else if name == SKILL_FILE {
+            self.skill(entry);
+        } else if name.eq_ignore_ascii_case(SKILL_FILE) {
+            let message = format!("this file is named {}", text::escaped(&name.to_string_lossy(), 40));
+            self.say(entry.path(), Diagnostic::not_served(message).hint("rename it to SKILL.md"));
         } else if let Some(skill) = skill_of_resource(entry.path()) {
             *self.resources.entry(skill.to_owned()).or_default() += 1;
         }
     }
 
-    fn skill(&mut self, entry: &DirEntry, is_file: bool) {
-        match entry.metadata() {
-            Ok(metadata) if is_file => self.discovery.found.push(Found {
+    fn skill(&mut self, entry: &DirEntry) {
+        // One that went away between the listing and the look is not there.
+        if let Ok(metadata) = entry.metadata() {
+            self.discovery.found.push(Found {
                 path: entry.path().to_owned(),
                 stamp: Stamp::of(&metadata),
                 levels: entry.depth().saturating_sub(1),
                 resource_count: 0,
-            }),
-            Ok(_) => {
-                self.say(entry.path(), Diagnostic::refused(Place::line(1), "this is not a regular file"));
-            }
-            // It went away between the listing and the look: it is not there.
-            Err(_) => {}
+            });
         }
     }
 
     fn symlink(&mut self, entry: &DirEntry) {
-        let leads_to_skill = entry.file_name() == SKILL_FILE || entry.path().join(SKILL_FILE).exists();
-        if leads_to_skill {
-            let message = "a symbolic link is not followed, and the skill behind it is not served";
+        if entry.file_name() == SKILL_FILE || leads_to_skill(entry.path()) {
+            let message = "this symbolic link is not followed, and the skills behind it are not served";
             let hint = "name the directory that it leads to with --skills";
-            self.say(entry.path(), Diagnostic::warning(Place::line(1), message).hint(hint));
+            self.say(entry.path(), Diagnostic::not_served(message).hint(hint));
         }
     }
 
@@ -173,10 +181,8 @@ impl Walk {
         if !is_gone {
             let path = error.path().unwrap_or(root);
             let cause = error.io_error().map_or_else(String::new, |error| format!(": {error}"));
-            self.say(
-                path,
-                Diagnostic::warning(Place::line(1), format!("this directory cannot be read{cause}")),
-            );
+            self.say(path, Diagnostic::not_served(format!("this directory cannot be read{cause}")));
+            self.discovery.unreadable.push(path.to_owned());
         }
     }
 
@@ -187,8 +193,8 @@ impl Walk {
     fn finish(mut self, root: &Path) -> Discovery {
         if self.too_deep > 0 {
             let message = format!(
-                "{} directories lie deeper than {} levels and are not looked into",
-                self.too_deep, self.levels_max
+                "directories deeper than {} levels are not looked into ({})",
+                self.levels_max, self.too_deep
             );
             self.say(root, Diagnostic::note(Place::line(1), message));
         }
@@ -198,6 +204,13 @@ impl Walk {
         }
         self.discovery
     }
+}
+
+/// Whether a linked directory is a skill or holds one directly.
+fn leads_to_skill(link: &Path) -> bool {
+    let holds_skill = |dir: &Path| dir.join(SKILL_FILE).is_file();
+    let children = || std::fs::read_dir(link).into_iter().flatten().take(LINK_ENTRIES_MAX).flatten();
+    holds_skill(link) || children().any(|child| holds_skill(&child.path()))
 }
 
 /// The skill directory to which a file belongs as a resource, by its path.

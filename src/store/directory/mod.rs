@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 pub use self::discover::{DiscoverError, Discovery, Found, discover};
 pub use self::read::read;
@@ -21,7 +22,8 @@ use crate::compute;
 use crate::domain::limits::{DIRECTORY_LEVELS_MAX, PLAYBOOKS_MAX};
 use crate::domain::playbook::Playbook;
 use crate::domain::slug::Slug;
-use crate::format::diagnostic::{Diagnostic, FileReport, Place};
+use crate::domain::text;
+use crate::format::diagnostic::{Diagnostic, FileReport, Place, Severity};
 use crate::format::parse::Parsed;
 
 /// The directories of one agent and what was last read from them.
@@ -36,7 +38,7 @@ pub struct Directory {
 /// A file as it was last read.
 #[derive(Debug)]
 struct Known {
-    stamp: discover::Stamp,
+    found: Found,
     /// Its last good version.
     playbook: Option<Arc<Playbook>>,
     diagnostics: Vec<Diagnostic>,
@@ -47,8 +49,10 @@ struct Known {
 pub struct Refresh {
     /// The playbooks to serve.
     pub playbooks: Vec<Arc<Playbook>>,
-    /// Files about which there is something else to say than at the last refresh.
+    /// What there is to say now and was not at the last refresh.
     pub reports: Vec<FileReport>,
+    /// Files that were refused at the last refresh and are not any more.
+    pub mended: Vec<PathBuf>,
 }
 
 /// Why a refresh gives no playbooks. What was served before stays.
@@ -101,7 +105,8 @@ impl Directory {
         let mut found = Vec::new();
         let mut said: BTreeMap<PathBuf, Vec<Diagnostic>> = BTreeMap::new();
         for root in &self.roots {
-            let discovery = discover(root, DIRECTORY_LEVELS_MAX).map_err(DirectoryError::Discover)?;
+            let mut discovery = discover(root, DIRECTORY_LEVELS_MAX).map_err(DirectoryError::Discover)?;
+            self.recall(&mut discovery);
             found.extend(discovery.found);
             for report in discovery.reports {
                 said.entry(report.path).or_default().extend(report.diagnostics);
@@ -112,7 +117,23 @@ impl Directory {
         if playbooks.len() > self.playbooks_max {
             return Err(DirectoryError::TooMany { count: playbooks.len(), max: self.playbooks_max });
         }
-        Ok(Refresh { playbooks, reports: self.report(said) })
+        let (reports, mended) = self.report(said);
+        Ok(Refresh { playbooks, reports, mended })
+    }
+
+    /// Adds the files that are known of directories that cannot be read at the moment.
+    fn recall(&self, discovery: &mut Discovery) {
+        let is_hidden = |path: &Path| discovery.unreadable.iter().any(|dir| path.starts_with(dir));
+        let hidden: Vec<Found> = self
+            .files
+            .iter()
+            .filter(|(path, _)| is_hidden(path))
+            .map(|(_, known)| known.found.clone())
+            .collect();
+        if !hidden.is_empty() {
+            discovery.found.extend(hidden);
+            discovery.found.sort_by(|a, b| a.path.cmp(&b.path));
+        }
     }
 
     fn read_changed(&mut self, found: &[Found], dirty: &BTreeSet<PathBuf>) {
@@ -120,20 +141,22 @@ impl Directory {
         self.files.retain(|path, _| present.contains(path.as_path()));
         let is_changed = |found: &&Found| {
             dirty.contains(&found.path)
-                || self.files.get(&found.path).is_none_or(|known| known.stamp != found.stamp)
+                || self.files.get(&found.path).is_none_or(|known| known.found.stamp != found.stamp)
         };
         let changed: Vec<&Found> = found.iter().filter(is_changed).collect();
         let parsed = compute::map(&changed, |found| read(found));
-        for (found, parsed) in changed.into_iter().zip(parsed) {
-            let Parsed { playbook, mut diagnostics } = parsed;
-            let last_good = self.files.remove(&found.path).and_then(|known| known.playbook);
+        for (found, Parsed { playbook, mut diagnostics }) in changed.into_iter().zip(parsed) {
+            let last_good = self.files.get(&found.path).and_then(|known| known.playbook.clone());
             if playbook.is_none() && last_good.is_some() {
+                if is_being_written(found) {
+                    // Its old stamp stays, so that the next look reads it again.
+                    continue;
+                }
                 let message = "the last good version of this file is served until it is mended";
                 diagnostics.push(Diagnostic::note(Place::line(1), message));
             }
             let playbook = playbook.map(Arc::new).or(last_good);
-            let known = Known { stamp: found.stamp, playbook, diagnostics };
-            self.files.insert(found.path.clone(), known);
+            self.files.insert(found.path.clone(), Known { found: found.clone(), playbook, diagnostics });
         }
     }
 
@@ -148,12 +171,9 @@ impl Directory {
             diagnostics.extend(known.diagnostics.iter().cloned());
             let Some(playbook) = &known.playbook else { continue };
             if let Some(holder) = holders.get(playbook.slug()) {
-                let message = format!(
-                    "the name \"{}\" is taken by {}; this file is not served",
-                    playbook.slug(),
-                    holder.display()
-                );
-                diagnostics.push(Diagnostic::warning(Place::line(1), message).hint("rename one of the two"));
+                let holder = text::escaped_path(holder);
+                let message = format!("the name \"{}\" is taken by {holder}", playbook.slug());
+                diagnostics.push(Diagnostic::not_served(message).hint("rename one of the two"));
                 continue;
             }
             holders.insert(playbook.slug().clone(), &found.path);
@@ -162,18 +182,36 @@ impl Directory {
         playbooks
     }
 
-    /// What is new to say, file by file.
-    fn report(&mut self, mut said: BTreeMap<PathBuf, Vec<Diagnostic>>) -> Vec<FileReport> {
+    /// What is new to say, file by file, and which files are mended.
+    fn report(&mut self, mut said: BTreeMap<PathBuf, Vec<Diagnostic>>) -> (Vec<FileReport>, Vec<PathBuf>) {
         said.retain(|_, diagnostics| !diagnostics.is_empty());
-        let is_new = |(path, diagnostics): &(&PathBuf, &Vec<Diagnostic>)| {
-            self.reported.get(*path).is_none_or(|before| before != *diagnostics)
-        };
-        let reports = said
-            .iter()
-            .filter(is_new)
-            .map(|(path, diagnostics)| FileReport { path: path.clone(), diagnostics: diagnostics.clone() })
-            .collect();
+        let mut reports = Vec::new();
+        for (path, diagnostics) in &said {
+            let before = self.reported.get(path).map_or(&[][..], Vec::as_slice);
+            let new: Vec<Diagnostic> = diagnostics.iter().filter(|d| !before.contains(d)).cloned().collect();
+            if !new.is_empty() {
+                reports.push(FileReport { path: path.clone(), diagnostics: new });
+            }
+        }
+        let is_refused =
+            |diagnostics: &Vec<Diagnostic>| diagnostics.iter().any(|d| d.severity == Severity::Refused);
+        let were_refused =
+            self.reported.iter().filter(|(_, before)| is_refused(before)).map(|(path, _)| path);
+        let is_mended =
+            |path: &&PathBuf| self.files.contains_key(*path) && !said.get(*path).is_some_and(is_refused);
+        let mended = were_refused.filter(is_mended).cloned().collect();
         self.reported = said;
-        reports
+        (reports, mended)
     }
+}
+
+/// How long a file that cannot be parsed is left alone after it was written: an editor may be half-way through it.
+const WRITE_SETTLES: Duration = Duration::from_millis(200);
+
+fn is_being_written(found: &Found) -> bool {
+    let (secs, nanos) = found.stamp.modified;
+    let written = u64::try_from(secs).ok().zip(u32::try_from(nanos).ok());
+    let written = written.and_then(|(secs, nanos)| UNIX_EPOCH.checked_add(Duration::new(secs, nanos)));
+    // A time in the future is not a time at which somebody writes.
+    written.and_then(|written| written.elapsed().ok()).is_some_and(|age| age < WRITE_SETTLES)
 }

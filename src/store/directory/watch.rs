@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -23,6 +23,9 @@ const SETTLE_MAX: Duration = Duration::from_millis(250);
 
 /// When to look again after a change, for what happened during the look.
 const SECOND_LOOK: Duration = Duration::from_millis(300);
+
+/// How often to look whether a directory is still the one that is watched: a link to it may lead elsewhere now.
+const ROOTS_LOOK: Duration = Duration::from_millis(500);
 
 /// How often to look without any event.
 const POLL: Duration = Duration::from_secs(30);
@@ -80,10 +83,11 @@ fn follow(
     mut on_change: impl FnMut(Result<Refresh, DirectoryError>),
 ) {
     // What changed between the first refresh and the first event is found by an early look.
-    let mut next = SECOND_LOOK;
+    let mut next_look = Instant::now() + SECOND_LOOK;
     loop {
         let mut dirty = BTreeSet::new();
-        let changed = match messages.recv_timeout(next) {
+        let patience = next_look.saturating_duration_since(Instant::now()).min(ROOTS_LOOK);
+        let changed = match messages.recv_timeout(patience) {
             Ok(Message::Changed(paths)) => {
                 dirty.extend(paths);
                 if !settle(messages, &mut dirty) {
@@ -91,19 +95,23 @@ fn follow(
                 }
                 true
             }
-            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Timeout) => eyes.are_roots_exchanged(&directory),
             Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
         };
+        if !changed && Instant::now() < next_look {
+            continue;
+        }
         eyes.follow_roots(&directory);
         let refresh = directory.refresh(&dirty);
         let failed = matches!(refresh, Err(DirectoryError::Discover(_)));
-        next = if failed || eyes.is_blind() {
+        let pause = if failed || eyes.is_blind() {
             POLL_BLIND
         } else if changed {
             SECOND_LOOK
         } else {
             POLL
         };
+        next_look = Instant::now() + pause;
         on_change(refresh);
     }
 }
@@ -152,12 +160,17 @@ impl Eyes {
         self.watcher.is_none()
     }
 
+    /// Whether another directory stands where a watched one stood.
+    fn are_roots_exchanged(&self, directory: &Directory) -> bool {
+        directory.roots().iter().zip(&self.roots).any(|(root, watched)| id_of(root) != *watched)
+    }
+
     /// Watches each root that is not the directory that was watched there. One that cannot be watched ends the
     /// watching: from then on the poll finds what changed.
     fn follow_roots(&mut self, directory: &Directory) {
         let Some(watcher) = self.watcher.as_mut() else { return };
         for (root, watched) in directory.roots().iter().zip(&mut self.roots) {
-            let present = fs::metadata(root).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+            let present = id_of(root);
             if present == *watched {
                 continue;
             }
@@ -173,4 +186,9 @@ impl Eyes {
             }
         }
     }
+}
+
+/// What tells one directory from another; none when there is none.
+fn id_of(root: &Path) -> Option<(u64, u64)> {
+    fs::metadata(root).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
