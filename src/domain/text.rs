@@ -8,13 +8,22 @@ use unicode_normalization::UnicodeNormalization;
 /// Appends the caseless form of `text` to `out`: NFC, full case folding (Unicode chapter 3.13, default), NFC again,
 /// because folding may take a composed character apart.
 ///
-/// Two texts that differ in case or in composition alone have equal forms. Linear in the length of `text`.
+/// Two texts that differ in case or in composition alone have equal forms. Linear in the length of `text`; runs of ASCII
+/// are copied and lowercased as they are, which is most of most texts.
 pub fn fold_into(text: &str, out: &mut String) {
     out.reserve(text.len());
-    if text.is_ascii() {
-        out.extend(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
-    } else {
-        out.extend(text.chars().nfc().default_case_fold().nfc());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        // An ASCII character may compose with the mark that follows it, never with what precedes it.
+        let plain = if ascii == rest.len() { ascii } else { ascii.saturating_sub(1) };
+        let start = out.len();
+        out.push_str(&rest[..plain]);
+        out[start..].make_ascii_lowercase();
+        rest = &rest[plain..];
+        let other = rest.bytes().skip(1).position(|byte| byte.is_ascii()).map_or(rest.len(), |at| at + 1);
+        out.extend(rest[..other].chars().nfc().default_case_fold().nfc());
+        rest = &rest[other..];
     }
 }
 
@@ -101,6 +110,25 @@ mod tests {
             assert_eq!(fold(left), fold(right), "{left} / {right}");
         }
         assert_ne!(fold("cafe"), fold("café"));
+    }
+
+    #[test]
+    fn folding_in_pieces_is_folding_the_whole() {
+        for text in [
+            "",
+            "a",
+            "é",
+            "Ae\u{301}B",
+            "\u{301}x",
+            "→ Foo → BAR",
+            "e\u{301}\u{327}E",
+            "ẞ\u{345}A",
+            "가\u{11a8}x",
+            "猫A猫",
+        ] {
+            let whole: String = text.chars().nfc().default_case_fold().nfc().collect();
+            assert_eq!(fold(text), whole, "{text:?}");
+        }
     }
 
     #[test]

@@ -12,13 +12,13 @@
 //! **Cost** of a score: a hash look-up a term, an addition a posting, no allocation once the scratch has grown.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 use super::ord::PlaybookOrd;
 use super::{terms, window};
 use crate::compute;
 use crate::domain::playbook::Playbook;
-use crate::domain::text::{fold, fold_into};
+use crate::domain::text::fold_into;
 
 /// Saturation of term frequency.
 pub const K1: f32 = 1.2;
@@ -55,7 +55,7 @@ const BODY_TERMS_FULL: f32 = 100.0;
 /// The lexical index of one agent.
 #[derive(Debug, Default)]
 pub struct Lexical {
-    ids: HashMap<Box<str>, u32>,
+    ids: TermIds,
     /// Where each term's postings begin; one more entry than there are terms.
     starts: Vec<u32>,
     postings: Vec<Posting>,
@@ -64,6 +64,10 @@ pub struct Lexical {
     /// What each playbook's text can score, by how much of it there is.
     capacities: Vec<f32>,
 }
+
+/// The index of each term, by its hash: a text of a million distinct terms has two of one hash with a chance of 3 in 10^8,
+/// and then counts them as one.
+type TermIds = HashMap<u64, u32, BuildHasherDefault<Hashed>>;
 
 #[derive(Clone, Copy, Debug)]
 struct Posting {
@@ -74,7 +78,8 @@ struct Posting {
 /// Term counts of one playbook, by field.
 #[derive(Debug, Default)]
 struct Counts {
-    terms: HashMap<Box<str>, [u32; FIELDS.len()]>,
+    /// The distinct terms by hash, ascending, with their frequency in each field.
+    terms: Vec<(u64, [u32; FIELDS.len()])>,
     lengths: [u32; FIELDS.len()],
 }
 
@@ -84,13 +89,13 @@ impl Lexical {
     pub fn build<P: AsRef<Playbook> + Sync>(playbooks: &[P]) -> Self {
         let counts = compute::map(playbooks, |playbook| count(playbook.as_ref()));
         let mean = mean_lengths(&counts);
-        let mut ids: HashMap<Box<str>, u32> = HashMap::new();
+        let mut ids = TermIds::default();
         let mut lists: Vec<Vec<Posting>> = Vec::new();
         for (ord, counts) in (0..).zip(&counts) {
             for (term, frequencies) in &counts.terms {
                 let next =
                     u32::try_from(lists.len()).expect("fewer terms than bytes in all playbooks of an agent");
-                let id = *ids.entry(term.clone()).or_insert(next);
+                let id = *ids.entry(*term).or_insert(next);
                 if id == next {
                     lists.push(Vec::new());
                 }
@@ -102,7 +107,7 @@ impl Lexical {
         Self::assemble(ids, lists, capacities)
     }
 
-    fn assemble(ids: HashMap<Box<str>, u32>, lists: Vec<Vec<Posting>>, capacities: Vec<f32>) -> Self {
+    fn assemble(ids: TermIds, lists: Vec<Vec<Posting>>, capacities: Vec<f32>) -> Self {
         let playbook_count = capacities.len();
         let mut index = Self { ids, capacities, unknown_idf: idf(playbook_count, 0), ..Self::default() };
         index.postings.reserve_exact(lists.iter().map(Vec::len).sum());
@@ -147,9 +152,12 @@ impl Lexical {
     fn collect(&self, folded: &str, weight: f32, scores: &mut LexicalScores) {
         let (head, tail) = window::head_and_tail(folded);
         for part in [head, tail] {
-            terms::for_each(part, |term| match self.ids.get(term) {
-                Some(id) => scores.known.push((*id, weight)),
-                None => scores.unknown.push((hash(term), weight)),
+            terms::for_each(part, |term| {
+                let hash = hash(term);
+                match self.ids.get(&hash) {
+                    Some(id) => scores.known.push((*id, weight)),
+                    None => scores.unknown.push((hash, weight)),
+                }
             });
         }
     }
@@ -180,23 +188,26 @@ impl Lexical {
 fn count(playbook: &Playbook) -> Counts {
     let name = [playbook.slug().as_str(), playbook.title()];
     let name = name.into_iter().chain(playbook.triggers().iter().map(String::as_str));
+    let fields = name.map(|text| (0, text)).chain([(1, playbook.description()), (2, playbook.body())]);
     let mut counts = Counts::default();
-    let mut add = |field: usize, text: &str| {
-        terms::for_each(&fold(text), |term| {
+    let mut occurrences: Vec<(u64, usize)> = Vec::new();
+    let mut folded = String::new();
+    for (field, text) in fields {
+        folded.clear();
+        fold_into(text, &mut folded);
+        terms::for_each(&folded, |term| {
             counts.lengths[field] += 1;
-            // Looked up by reference first: most terms are there, and need no allocation.
-            if let Some(frequencies) = counts.terms.get_mut(term) {
-                frequencies[field] += 1;
-            } else {
-                let mut frequencies = [0; FIELDS.len()];
-                frequencies[field] = 1;
-                counts.terms.insert(term.into(), frequencies);
-            }
+            occurrences.push((hash(term), field));
         });
-    };
-    name.for_each(|text| add(0, text));
-    add(1, playbook.description());
-    add(2, playbook.body());
+    }
+    occurrences.sort_unstable();
+    for (term, field) in occurrences {
+        if counts.terms.last().is_none_or(|(last, _)| *last != term) {
+            counts.terms.push((term, [0; FIELDS.len()]));
+        }
+        let (_, frequencies) = counts.terms.last_mut().expect("one was pushed if there was none");
+        frequencies[field] += 1;
+    }
     counts
 }
 
@@ -238,9 +249,29 @@ fn distinct<T: Ord + Copy>(terms: &mut Vec<(T, f32)>) {
     terms.dedup_by_key(|term| term.0);
 }
 
-/// The same on every run, so that equal turns give equal answers.
+/// The same for the same term in the whole process, whatever the index.
 fn hash(term: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(term)
+    let mut hasher = DefaultHasher::new();
+    hasher.write(term.as_bytes());
+    hasher.finish()
+}
+
+/// Takes a hash for what it is.
+#[derive(Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("term hashes are written as u64");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 fn position(count: usize) -> u32 {

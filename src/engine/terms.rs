@@ -34,7 +34,8 @@ fn is_part_of_word(c: char) -> bool {
 /// Whether a character belongs to a script that is written without spaces between words.
 #[must_use]
 pub fn is_spaceless(c: char) -> bool {
-    matches!(c,
+    c >= '\u{0E00}'
+        && matches!(c,
         '\u{0E00}'..='\u{0EFF}' // Thai, Lao
         | '\u{1000}'..='\u{109F}' // Myanmar
         | '\u{1100}'..='\u{11FF}' // Hangul letters
