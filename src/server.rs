@@ -149,6 +149,7 @@ fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Option<Watch>,
         catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
         return Ok(None);
     }
+    info!(directory_count = config.skills.len(), "reading skills");
     let (directory, Refresh { playbooks, reports, .. }) = read_directories(config)?;
     report::log(&reports);
     advise(config, &playbooks);

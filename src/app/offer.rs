@@ -24,7 +24,7 @@ pub enum ToolFormat {
     /// name, description, parameters.
     #[default]
     Neutral,
-    /// `OpenAI` chat completions.
+    /// OpenAI chat completions.
     OpenAi,
     /// Anthropic messages.
     Anthropic,

@@ -2,11 +2,11 @@
 
 use clap::Subcommand;
 
-use super::{Outcome, print, runtime, show, turn_text};
+use super::{Outcome, ToolFormatArg, print, runtime, show, turn_text};
 use crate::config::LISTEN_DEFAULT;
 use crate::transport::grpc::client::Client;
 use crate::transport::grpc::proto::select_menu_request::Turn;
-use crate::transport::grpc::proto::{LoadPlaybookRequest, SelectMenuRequest};
+use crate::transport::grpc::proto::{LoadPlaybookRequest, SelectMenuRequest, ToolFormat};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -43,6 +43,9 @@ enum Call {
         /// An earlier turn, oldest first. Repeatable.
         #[arg(long, value_name = "TEXT")]
         recent: Vec<String>,
+        /// The shape of the tool's definition in the JSON.
+        #[arg(long, value_name = "SHAPE", default_value = "neutral")]
+        tool_format: ToolFormatArg,
         /// What the user wrote; - reads standard input.
         #[arg(value_name = "TURN")]
         turn: String,
@@ -64,7 +67,7 @@ pub(super) fn run(args: Args) -> Outcome {
         let Args { server, run_id, turn_id, json, call } = args;
         let mut client = Client::connect(&server).await.map_err(|error| error.to_string())?;
         match call {
-            Call::Select { agent, limit, recent, turn } => {
+            Call::Select { agent, limit, recent, tool_format, turn } => {
                 let request = SelectMenuRequest {
                     agent_id: agent,
                     run_id,
@@ -72,6 +75,13 @@ pub(super) fn run(args: Args) -> Outcome {
                     turn: Some(Turn::Text(turn_text(&turn)?)),
                     recent,
                     limit,
+                    tool_format: match tool_format {
+                        ToolFormatArg::Neutral => ToolFormat::Neutral,
+                        ToolFormatArg::Openai => ToolFormat::Openai,
+                        ToolFormatArg::Anthropic => ToolFormat::Anthropic,
+                        ToolFormatArg::Mcp => ToolFormat::Mcp,
+                    }
+                    .into(),
                     explain: true,
                     ..SelectMenuRequest::default()
                 };

@@ -36,6 +36,20 @@ enum Command {
     Client(client::Args),
 }
 
+/// `--tool-format`: the shape of the tool's definition.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum ToolFormatArg {
+    /// name, description, parameters
+    #[default]
+    Neutral,
+    /// OpenAI chat completions
+    Openai,
+    /// Anthropic messages
+    Anthropic,
+    /// Model Context Protocol
+    Mcp,
+}
+
 /// Runs the command line of this process.
 #[must_use]
 pub fn run() -> ExitCode {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::{Outcome, print, show, turn_text};
+use super::{Outcome, ToolFormatArg, print, show, turn_text};
 use crate::app::catalog::Catalog;
 use crate::app::offer::ToolFormat;
 use crate::app::ports::SystemClock;
@@ -37,6 +37,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     recent: Vec<String>,
 
+    /// The shape of the tool's definition in the JSON.
+    #[arg(long, value_name = "SHAPE", default_value = "neutral")]
+    tool_format: ToolFormatArg,
+
     /// Prints the whole answer as JSON.
     #[arg(long)]
     json: bool,
@@ -63,7 +67,12 @@ pub(super) fn run(args: Args) -> Outcome {
         run_id: None,
         turn_id: None,
         query,
-        tool_format: ToolFormat::Neutral,
+        tool_format: match args.tool_format {
+            ToolFormatArg::Neutral => ToolFormat::Neutral,
+            ToolFormatArg::Openai => ToolFormat::OpenAi,
+            ToolFormatArg::Anthropic => ToolFormat::Anthropic,
+            ToolFormatArg::Mcp => ToolFormat::Mcp,
+        },
     };
     let answer = reader.select(&request).map_err(|error| error.to_string())?;
     let response = grpc::select_response(answer);

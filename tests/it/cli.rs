@@ -44,6 +44,9 @@ fn select_answers_without_a_server() {
     assert_eq!(answer["items"][0]["slug"], "refund-request");
     assert_eq!(answer["items"][0]["reason"]["trigger"]["matched"][0], "money back");
     assert_eq!((&answer["runs"], &answer["revision"]), (&"not_asked".into(), &1.into()));
+    let shaped =
+        json(&run(&["select", "--json", "--tool-format", "anthropic", "a customer wants their money back"]));
+    assert!(shaped["tool"]["definition_json"].as_str().unwrap().contains("\"input_schema\""));
     check(&run(&["select", ""]), 2, &[], &["maitred: text: the turn is empty"]);
     check(&run(&["select", "--limit", "7", "x"]), 2, &[], &["maitred: limit: the limit is 7"]);
     check(&run(&["select", "--skills", "/nowhere", "x"]), 2, &[], &["maitred: /nowhere: cannot be read"]);
