@@ -208,14 +208,24 @@ fn syntax_refusal(lines: &[&str], lines_before: usize, place: Place, message: &s
         )
         .hint("remove the indentation if it is a field of its own");
     }
-    let is_joined =
-        |line: &str| key_and_rest(line).is_some_and(|(_, rest)| !rest.is_empty() && !rest.starts_with(' '));
-    let hint = if message.contains("expected ':'") && is_joined(line) {
-        "put a space behind the colon"
-    } else if message.contains("unexpected character") || message.contains("mapping values") {
-        "put text with special characters in double quotes"
+    Diagnostic::refused(place, format!("the frontmatter is not valid YAML: {message}"))
+        .hint(advice(line, message))
+}
+
+/// What to do about a line that the parser stumbled over.
+fn advice(line: &str, message: &str) -> String {
+    let value = value_start(line).map_or("", |start| &line[start..]);
+    if let Some(advice) = yaml::colon_advice(line) {
+        advice.to_owned()
+    } else if message.contains("escape") {
+        "in double quotes a backslash is written twice; in single quotes it is not".to_owned()
+    } else if value.starts_with('\'') {
+        "in single quotes an apostrophe is written twice; in double quotes it is not".to_owned()
+    } else if let Some(first) =
+        value.chars().next().filter(|c| INDICATORS.contains(c) || matches!(c, '-' | '?'))
+    {
+        format!("a value that begins with `{first}` and is text goes into quotes as a whole")
     } else {
-        "each line reads `key: value`, and brackets and quotes are closed"
-    };
-    Diagnostic::refused(place, format!("the frontmatter is not valid YAML: {message}")).hint(hint)
+        "each line reads `key: value`, and text with special characters stands in double quotes".to_owned()
+    }
 }

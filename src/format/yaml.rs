@@ -100,13 +100,12 @@ pub(super) fn parse(frontmatter: &str, lines_before: usize) -> Result<Tree, Yaml
                 .hint("it needs `name: ...` and `description: ...`"),
         )),
         Some(Node { value: Value::Mapping(entries), .. }) => Ok(Tree { entries, comments: builder.comments }),
-        Some(node) => Err(YamlError::Shape(
-            Diagnostic::refused(
-                node.place,
-                format!("the frontmatter is {}, not `key: value` lines", node.kind()),
-            )
-            .hint("it needs `name: ...` and `description: ...`"),
-        )),
+        Some(node) => {
+            let message = format!("the frontmatter is {}, not `key: value` lines", node.kind());
+            let advice = node.text().and_then(colon_advice);
+            let hint = advice.unwrap_or("it needs `name: ...` and `description: ...`");
+            Err(YamlError::Shape(Diagnostic::refused(node.place, message).hint(hint)))
+        }
     }
 }
 
@@ -239,6 +238,19 @@ impl Builder<'_> {
         let place = self.place(error.marker());
         YamlError::Syntax { place, message: error.info().to_lowercase() }
     }
+}
+
+/// What to do about a colon that YAML does not take for one.
+pub(super) fn colon_advice(line: &str) -> Option<&'static str> {
+    let key = line.trim_start().split([':', '：']).next().unwrap_or_default();
+    let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let rest = line.trim_start().get(key.len()..).filter(|_| is_key && !key.is_empty())?;
+    if rest.starts_with('：') {
+        return Some("write an ASCII colon and a space behind the key");
+    }
+    let is_joined =
+        rest.strip_prefix(':').is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '\t']));
+    is_joined.then_some("put a space behind the colon")
 }
 
 /// The refusal of a tab where the depth of a line is told.

@@ -508,7 +508,19 @@ fn a_description_below_its_key_is_repaired_and_a_misplaced_field_is_not_glued_to
         named("metadata:\n  version: 1\n    maitred-triggers: pitch deck"),
         &["refused 6:21 `maitred-triggers` is indented as if it belonged"],
     );
-    check(file("name: a\ndescription:x"), &["refused", "hint put a space behind the colon"]);
+    for (frontmatter, hint) in [
+        ("name: a\ndescription:x", "hint put a space behind the colon"),
+        ("name:a\ndescription:x", "hint put a space behind the colon"),
+        ("name: a\ndescription：x", "hint write an ASCII colon and a space"),
+        ("name: a\ndescription: [Beta] does X", "hint a value that begins with `[`"),
+        ("name: a\ndescription: @mention X", "hint a value that begins with `@`"),
+        ("name: a\ndescription: - does X", "hint a value that begins with `-`"),
+        ("name: a\ndescription: \"Quoted\" then", "hint a value that begins with `\"`"),
+        ("name: a\ndescription: 'It's broken'", "hint in single quotes an apostrophe is written twice"),
+        ("name: a\ndescription: \"C:\\path\"", "hint in double quotes a backslash is written twice"),
+    ] {
+        check(file(frontmatter), &["refused", hint]);
+    }
     check(
         file("name: a\ndescription: Say \"hi\": now"),
         &["description \"Say \\\"hi\\\": now\"", "warning 3:14"],
