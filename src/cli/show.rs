@@ -215,12 +215,12 @@ pub(super) fn menu_table(response: &proto::SelectMenuResponse) -> String {
         if table.width().is_none() {
             table.set_width(WIDTH_WITHOUT_TERMINAL);
         }
-        table.set_header(["slug", "why", "P(relevant)", "title and description"]);
+        table.set_header(["slug", "why", "P(relevant)", "BM25", "title and description"]);
         for item in &response.items {
-            let probability =
-                item.scores.as_ref().map_or_else(String::new, |s| format!("{:.2}", s.probability));
+            let scores = item.scores.unwrap_or_default();
+            let (probability, bm25) = (format!("{:.2}", scores.probability), format!("{:.1}", scores.bm25));
             let line = cell(&format!("{}. {}", item.title, item.description));
-            table.add_row([item.slug.clone(), cell(&why(item)), probability, line]);
+            table.add_row([item.slug.clone(), cell(&why(item)), probability, bm25, line]);
         }
         text.push_str(&table.to_string());
         text.push('\n');
