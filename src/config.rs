@@ -40,6 +40,11 @@ pub struct CatalogArgs {
     #[arg(long, value_name = "MODE", default_value = "substring", env = "MAITRED_TRIGGER_MATCH")]
     pub trigger_match: TriggerMatchArg,
 
+    /// A directory with an embedding model to use instead of the built-in one: a static model in Model2Vec's format, or
+    /// a sentence transformer of the BERT kind, which takes milliseconds a turn.
+    #[arg(long, value_name = "DIR", env = "MAITRED_MODEL")]
+    pub model: Option<PathBuf>,
+
     /// How many playbooks the agent may have, up to 100000.
     #[arg(long, value_name = "N", default_value_t = PLAYBOOKS_DEFAULT, env = "MAITRED_MAX_PLAYBOOKS")]
     pub max_playbooks: usize,
@@ -103,6 +108,8 @@ pub struct ServeArgs {
 pub struct CatalogConfig {
     /// Directories of skills; none means the starter packs.
     pub skills: Vec<PathBuf>,
+    /// The directory of the embedding model; none means the built-in one.
+    pub model: Option<PathBuf>,
     /// How menus are made.
     pub settings: AgentSettings,
     /// Whether `untriggered` was chosen, so that no advice is needed.
@@ -163,6 +170,7 @@ impl CatalogArgs {
         };
         Ok(CatalogConfig {
             skills: self.skills,
+            model: self.model,
             settings: AgentSettings { untriggered, trigger_match },
             untriggered_chosen: self.untriggered.is_some(),
             playbooks_max: self.max_playbooks,

@@ -44,11 +44,12 @@
 //! ```
 //! use maitred::domain::agent::AgentSettings;
 //! use maitred::domain::query::MenuQuery;
-//! use maitred::engine::{builder, scratch::Scratch, select::select};
+//! use maitred::engine::builder::{Builder, Circumstances};
+//! use maitred::engine::{scratch::Scratch, select::select};
 //!
 //! let playbooks = maitred::app::packs::starter_playbooks();
-//! let index = builder::build(playbooks, AgentSettings::default())?;
-//! let menu = select(&index, &MenuQuery::new("the customer wants a refund")?, &mut Scratch::default());
+//! let built = Builder::default().build(playbooks, AgentSettings::default(), Circumstances::default())?;
+//! let menu = select(&built.index, &MenuQuery::new("the customer wants a refund")?, &mut Scratch::default());
 //! assert_eq!(menu.items[0].slug.as_str(), "refund-request");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -26,7 +26,9 @@ use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
 use crate::config::{CatalogConfig, ServeConfig};
 use crate::domain::agent::AgentId;
 use crate::domain::playbook::Playbook;
+use crate::engine::embed::{Embedder, builtin};
 use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
+use crate::store::model;
 use crate::transport::grpc::{self, RefusalLayer};
 
 /// Headers of a request at most, in bytes.
@@ -70,7 +72,7 @@ pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
 /// # Errors
 /// What keeps it from starting, in a sentence.
 pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running, ServeError> {
-    let catalog = Arc::new(Catalog::new());
+    let catalog = Arc::new(Catalog::new(embedder(&config.catalog)?));
     let watching = load(&config.catalog, &catalog)?;
     let signer = signer(&config)?;
     let reader = Arc::new(Reader::new(&catalog, signer, clock));
@@ -99,6 +101,14 @@ pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running
     });
     info!(%listen, "serving");
     Ok(Running { listen, stop, served })
+}
+
+/// The embedding model that is asked for.
+///
+/// # Errors
+/// What is wrong with its files.
+pub fn embedder(config: &CatalogConfig) -> Result<Arc<dyn Embedder>, ServeError> {
+    config.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)
 }
 
 impl Running {

@@ -3,18 +3,23 @@
 //! **Invariants**: one change at a time; readers keep the old snapshot until the new one is complete; an unchanged
 //! catalogue keeps its revision. **Threads**: called off the request path; building runs on the compute pool.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
-use crate::engine::builder;
+use crate::engine::builder::{Builder, Built, Circumstances};
+use crate::engine::embed::Embedder;
 use crate::engine::publish::SnapshotCell;
 use crate::engine::trigger::TooManyTriggers;
+
+/// How often long work is told of.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Writes to the cell that readers read from.
 #[derive(Debug)]
@@ -22,14 +27,22 @@ pub struct Catalog {
     cell: Arc<SnapshotCell>,
     published: watch::Sender<Revision>,
     writer: Mutex<()>,
+    builder: Builder,
 }
 
 impl Catalog {
-    /// An empty catalogue.
+    /// An empty catalogue, whose playbooks will be embedded by this model.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         let (published, _) = watch::channel(Revision::default());
-        Self { cell: Arc::new(SnapshotCell::new()), published, writer: Mutex::new(()) }
+        let builder = Builder::new(embedder);
+        Self { cell: Arc::new(SnapshotCell::new()), published, writer: Mutex::new(()), builder }
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        self.builder.embedder()
     }
 
     /// Where readers read.
@@ -60,13 +73,23 @@ impl Catalog {
             return Ok(revision);
         }
         let started = Instant::now();
-        let index = Arc::new(builder::build(playbooks, settings)?);
-        let playbook_count = index.playbooks().len();
+        let previous = self.cell.read(|snapshot| snapshot.shared_agent(agent));
+        let progress = progress_log(started);
+        let circumstances = Circumstances { previous: previous.as_deref(), progress: Some(&progress) };
+        let Built { index, embedded, failure } = self.builder.build(playbooks, settings, circumstances)?;
+        if let Some(error) = failure {
+            warn!(%agent, %error, "no embeddings: relevance is lexical until the next change");
+        }
+        if let Some(recall) = index.vectors().rejected_recall() {
+            warn!(%agent, recall, "the graph of neighbours finds too few of them: every playbook is scanned instead");
+        }
+        let (playbook_count, recall) = (index.playbooks().len(), index.vectors().recall());
+        let index = Arc::new(index);
         let snapshot = self.cell.read(|snapshot| snapshot.with_agent(agent.clone(), index));
         let revision = self.cell.publish(snapshot).expect("the one writer publishes the next revision");
         self.published.send_replace(revision);
         let build_ms = started.elapsed().as_millis();
-        info!(%revision, %agent, playbook_count, build_ms, "published snapshot");
+        info!(%revision, %agent, playbook_count, embedded, recall, build_ms, "published snapshot");
         Ok(revision)
     }
 
@@ -80,14 +103,19 @@ impl Catalog {
         offered.sort();
         self.cell.read(|snapshot| {
             let index = snapshot.agent(agent.as_str())?;
-            let present = index.playbooks().iter().map(|p| (p.slug().clone(), p.digest()));
+            let present = index.playbooks().map(|p| (p.slug().clone(), p.digest()));
             (index.settings() == settings && present.eq(offered)).then(|| snapshot.revision())
         })
     }
 }
 
-impl Default for Catalog {
-    fn default() -> Self {
-        Self::new()
+/// Tells of long work once a second.
+fn progress_log(started: Instant) -> impl Fn(usize, usize) {
+    let told = Cell::new(started);
+    move |embedded, embeddings| {
+        if told.get().elapsed() >= PROGRESS_INTERVAL {
+            told.set(Instant::now());
+            info!(embedded, of = embeddings, "embedding playbooks");
+        }
     }
 }

@@ -9,3 +9,4 @@ pub mod packs;
 pub mod read;
 pub mod report;
 pub mod token;
+pub mod turns;

@@ -22,9 +22,11 @@ use crate::domain::query::MenuQuery;
 use crate::domain::revision::Revision;
 use crate::domain::slug::Slug;
 use crate::domain::text;
+use crate::engine::embed::turn::TurnVector;
+use crate::engine::embed::{Embedder, ModelId};
 use crate::engine::publish::SnapshotCell;
 use crate::engine::scratch::Scratch;
-use crate::engine::select::select;
+use crate::engine::select::{select, select_embedded};
 use crate::engine::snapshot::AgentIndex;
 
 thread_local! {
@@ -41,6 +43,7 @@ pub struct Reader {
     revisions: watch::Receiver<Revision>,
     signer: MenuSigner,
     clock: Arc<dyn Clock>,
+    embedder: Arc<dyn Embedder>,
 }
 
 /// One turn of one agent, checked.
@@ -75,6 +78,8 @@ pub struct SelectAnswer {
     pub runs: RunsStatus,
     /// The revision it was read from.
     pub revision: Revision,
+    /// The embedding model.
+    pub model_id: ModelId,
 }
 
 /// Whether run state took part in an answer.
@@ -114,7 +119,8 @@ impl Reader {
     /// A reader of this catalogue.
     #[must_use]
     pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>) -> Self {
-        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock }
+        let embedder = Arc::clone(catalog.embedder());
+        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock, embedder }
     }
 
     /// Waits until the catalogue has reached a revision, at most as long as the caller gives it and
@@ -136,14 +142,20 @@ impl Reader {
         }
     }
 
-    /// Selects the menu of a turn.
+    /// The model that turns are embedded with.
+    #[must_use]
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
+    /// Selects the menu of a turn; `turn` is its vector where a [`TurnQueue`](super::turns::TurnQueue) has made it.
     ///
     /// # Errors
     /// An unknown agent.
-    pub fn select(&self, request: &SelectRequest) -> Result<SelectAnswer, Error> {
+    pub fn select(&self, request: &SelectRequest, turn: Option<&TurnVector>) -> Result<SelectAnswer, Error> {
         let (menu, revision) = self.cell.read(|snapshot| {
             let index = snapshot.agent(&request.agent_id).ok_or_else(|| unknown_agent(&request.agent_id))?;
-            Ok::<_, Error>((select_pooled(index, &request.query), snapshot.revision()))
+            Ok::<_, Error>((select_pooled(index, &request.query, turn), snapshot.revision()))
         })?;
         let binding = Binding {
             agent: &request.agent_id,
@@ -157,6 +169,7 @@ impl Reader {
             menu_digest: offer::menu_digest(&menu),
             runs: if request.run_id.is_some() { RunsStatus::Unavailable } else { RunsStatus::NotAsked },
             revision,
+            model_id: self.embedder.id(),
             menu,
         })
     }
@@ -190,8 +203,11 @@ impl Reader {
 }
 
 /// Selects with this thread's scratch.
-fn select_pooled(index: &AgentIndex, query: &MenuQuery) -> Menu {
-    SCRATCH.with_borrow_mut(|scratch| select(index, query, scratch))
+fn select_pooled(index: &AgentIndex, query: &MenuQuery, turn: Option<&TurnVector>) -> Menu {
+    SCRATCH.with_borrow_mut(|scratch| match turn {
+        Some(turn) => select_embedded(index, query, turn, scratch),
+        None => select(index, query, scratch),
+    })
 }
 
 /// The digest under which the slug was offered.

@@ -2,6 +2,8 @@
 
 mod check;
 mod client;
+mod distill;
+mod eval;
 mod select;
 mod serve;
 mod show;
@@ -34,6 +36,10 @@ enum Command {
     Check(check::Args),
     /// Calls a running server.
     Client(client::Args),
+    /// Measures how well playbooks are found for labelled turns.
+    Eval(eval::Args),
+    /// Makes a static embedding model from a sentence transformer.
+    Distill(distill::Args),
 }
 
 /// `--tool-format`: the shape of the tool's definition.
@@ -58,6 +64,8 @@ pub fn run() -> ExitCode {
         Command::Select(args) => select::run(args),
         Command::Check(args) => check::run(&args),
         Command::Client(args) => client::run(args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Distill(args) => distill::run(&args),
     };
     outcome.unwrap_or_else(|sentence| {
         // Nothing is left to be said when standard error is closed.

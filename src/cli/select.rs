@@ -57,8 +57,9 @@ pub(super) fn run(args: Args) -> Outcome {
         .map_err(|error| error.to_string())?
         .with_explain(true);
     let config = args.catalog.check()?;
+    let embedder = server::embedder(&config)?;
     let playbooks = load(&config)?;
-    let catalog = Catalog::new();
+    let catalog = Catalog::new(embedder);
     let agent = AgentId::default_agent();
     catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
     let reader = Reader::new(&catalog, MenuSigner::random(MENU_TTL_DEFAULT)?, Arc::new(SystemClock));
@@ -74,7 +75,7 @@ pub(super) fn run(args: Args) -> Outcome {
             ToolFormatArg::Mcp => ToolFormat::Mcp,
         },
     };
-    let answer = reader.select(&request).map_err(|error| error.to_string())?;
+    let answer = reader.select(&request, None).map_err(|error| error.to_string())?;
     let response = grpc::select_response(answer);
     print(&if args.json { show::json(&show::menu_view(&response)) } else { show::menu_table(&response) })
 }

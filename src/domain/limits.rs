@@ -85,6 +85,12 @@ pub const MENU_TTL_DEFAULT: Duration = Duration::from_mins(15);
 /// How long a call waits for `min_revision` at most.
 pub const MIN_REVISION_WAIT_MAX: Duration = Duration::from_secs(2);
 
+/// How long a turn waits for its embedding where the model takes milliseconds; then it is answered without.
+pub const EMBED_WAIT_MAX: Duration = Duration::from_millis(250);
+
+/// Turns that wait for their embedding at most; further ones are answered without.
+pub const EMBED_QUEUE_MAX: usize = 256;
+
 /// Bytes of a request to `MenuService`: a full turn, with room for a few recent ones.
 pub const MENU_DECODE_BYTES_MAX: usize = 256 * 1024;
 

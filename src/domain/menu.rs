@@ -12,6 +12,20 @@ pub struct Menu {
     pub omitted: Omitted,
     /// With `explain`: the playbooks that are not on the menu, best first.
     pub considered: Vec<Considered>,
+    /// Whether the semantic pass took part.
+    pub semantic: SemanticState,
+}
+
+/// Whether the semantic pass took part in a menu. An empty menu with [`SemanticState::Ok`] means that nothing fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SemanticState {
+    /// It did.
+    #[default]
+    Ok,
+    /// The model failed; the other passes took part.
+    Unavailable,
+    /// Most of the turn is in a script that the model does not cover; the other passes took part.
+    ScriptNotCovered,
 }
 
 /// One line of a menu.
@@ -57,6 +71,8 @@ pub struct Scores {
     pub probability: f64,
     /// BM25 over its fields.
     pub bm25: f64,
+    /// The cosine of its embedding and the turn's, -1 to 1; none without a semantic pass.
+    pub cosine: Option<f64>,
     /// The share of the turn's informative terms that it contains, weighted by rarity, 0 to 1.
     pub coverage: f64,
 }

@@ -137,6 +137,12 @@ impl MenuQuery {
         self.allowed.is_empty() || self.allowed.binary_search(slug).is_ok()
     }
 
+    /// The slugs that the menu is restricted to, sorted; none means no restriction.
+    #[must_use]
+    pub fn allowed(&self) -> &[Slug] {
+        &self.allowed
+    }
+
     /// Whether reasons are wanted.
     #[must_use]
     pub fn explain(&self) -> bool {

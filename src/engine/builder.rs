@@ -1,39 +1,104 @@
 //! Playbooks to an agent's index.
 //!
-//! **Cost**: linear in the text of the playbooks, in parallel on the compute pool.
+//! **Cost**: linear in the text of the playbooks that are new, in parallel on the compute pool, and in the number of all;
+//! see [`vectors`](super::vectors) for when a graph is built besides.
 
 use std::sync::Arc;
 
+use super::content::{Contents, Gathered};
+use super::embed::scale::Scale;
+use super::embed::{EmbedError, Embedder, builtin};
 use super::lexical::Lexical;
 use super::ord::PlaybookOrd;
 use super::snapshot::AgentIndex;
 use super::trigger::{TooManyTriggers, TriggerIndex};
+use super::vectors::{SCAN_MAX, Vectors};
 use crate::domain::agent::{AgentSettings, Untriggered};
 use crate::domain::playbook::Playbook;
 
-/// Builds the index of one agent.
-///
-/// # Errors
-/// When the triggers are too many for one automaton.
-///
-/// # Panics
-/// When two playbooks have one name: the caller has decided between them.
-pub fn build(
-    mut playbooks: Vec<Arc<Playbook>>,
-    settings: AgentSettings,
-) -> Result<AgentIndex, TooManyTriggers> {
-    playbooks.sort_by(|a, b| a.slug().cmp(b.slug()));
-    assert!(playbooks.windows(2).all(|pair| pair[0].slug() != pair[1].slug()), "names are distinct");
-    // A playbook that is never offered has no triggers to find and none to be ranked by.
-    let lists = playbooks.iter().map(|p| if p.parts().explicit { &[] } else { p.triggers() });
-    let triggers = TriggerIndex::build(lists, settings.trigger_match)?;
-    let lexical = Lexical::build(&playbooks);
-    let always_on = (0..)
-        .zip(&playbooks)
-        .filter(|(_, playbook)| is_always_on(playbook, settings))
-        .map(|(ord, _)| PlaybookOrd::new(ord))
-        .collect();
-    Ok(AgentIndex { playbooks, settings, always_on, triggers, lexical })
+/// Builds indexes that share what is equal in them.
+#[derive(Debug)]
+pub struct Builder {
+    contents: Contents,
+    /// None when the model failed on it: then there is no semantic pass.
+    scale: Option<Scale>,
+}
+
+/// An index, and what came up in its making.
+#[derive(Debug)]
+pub struct Built {
+    /// The index.
+    pub index: AgentIndex,
+    /// How many texts were embedded for it.
+    pub embedded: usize,
+    /// Why the new playbooks have no vectors.
+    pub failure: Option<EmbedError>,
+}
+
+/// What a build is told besides the playbooks.
+#[derive(Clone, Copy, Default)]
+pub struct Circumstances<'a> {
+    /// The index that this one follows: parts of it may serve on.
+    pub previous: Option<&'a AgentIndex>,
+    /// Told how many of how many texts are embedded.
+    pub progress: Option<&'a dyn Fn(usize, usize)>,
+}
+
+impl Builder {
+    /// A builder that embeds with this model.
+    #[must_use]
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        let scale = Scale::of(&*embedder).ok();
+        Self { contents: Contents::new(embedder), scale }
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        self.contents.embedder()
+    }
+
+    /// Builds the index of one agent.
+    ///
+    /// # Errors
+    /// When the triggers are too many for one automaton.
+    ///
+    /// # Panics
+    /// When two playbooks have one name: the caller has decided between them.
+    pub fn build(
+        &self,
+        mut playbooks: Vec<Arc<Playbook>>,
+        settings: AgentSettings,
+        circumstances: Circumstances<'_>,
+    ) -> Result<Built, TooManyTriggers> {
+        playbooks.sort_by(|a, b| a.slug().cmp(b.slug()));
+        assert!(playbooks.windows(2).all(|pair| pair[0].slug() != pair[1].slug()), "names are distinct");
+        // A playbook that is never offered has no triggers to find and none to be ranked by.
+        let lists = playbooks.iter().map(|p| if p.parts().explicit { &[] } else { p.triggers() });
+        let triggers = TriggerIndex::build(lists, settings.trigger_match)?;
+        let progress = circumstances.progress.unwrap_or(&|_, _| {});
+        let Gathered { contents, failure, embedded } = self.contents.gather(&playbooks, progress);
+        let lexical = Lexical::build(&contents.iter().map(|content| content.terms()).collect::<Vec<_>>());
+        let previous = circumstances.previous.filter(|index| index.embedder.id() == self.embedder().id());
+        let vectors = contents.iter().map(|content| content.vector().cloned()).collect();
+        let vectors = Vectors::build(vectors, previous.map(|index| &index.vectors), SCAN_MAX);
+        let always_on = (0..)
+            .zip(&contents)
+            .filter(|(_, content)| is_always_on(content.playbook(), settings))
+            .map(|(ord, _)| PlaybookOrd::new(ord))
+            .collect();
+        let embedder = Arc::clone(self.embedder());
+        let scale = self.scale.unwrap_or(Scale { mean: 0.0, unit: 1.0 });
+        let index = AgentIndex { contents, settings, always_on, triggers, lexical, embedder, vectors, scale };
+        Ok(Built { index, embedded, failure })
+    }
+}
+
+impl Default for Builder {
+    /// A builder that embeds with the model that is built in.
+    fn default() -> Self {
+        Self::new(builtin::model())
+    }
 }
 
 /// Whether a playbook is offered on every turn.

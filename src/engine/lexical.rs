@@ -16,7 +16,6 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
 use super::ord::PlaybookOrd;
 use super::{terms, window};
-use crate::compute;
 use crate::domain::playbook::Playbook;
 use crate::domain::text::fold_into;
 
@@ -77,21 +76,20 @@ struct Posting {
 
 /// Term counts of one playbook, by field.
 #[derive(Debug, Default)]
-struct Counts {
+pub struct TermCounts {
     /// The distinct terms by hash, ascending, with their frequency in each field.
-    terms: Vec<(u64, [u32; FIELDS.len()])>,
+    terms: Vec<(u64, [u16; FIELDS.len()])>,
     lengths: [u32; FIELDS.len()],
 }
 
 impl Lexical {
-    /// Builds the index over playbooks in ordinal order, in parallel.
+    /// Builds the index over the term counts of playbooks in ordinal order.
     #[must_use]
-    pub fn build<P: AsRef<Playbook> + Sync>(playbooks: &[P]) -> Self {
-        let counts = compute::map(playbooks, |playbook| count(playbook.as_ref()));
-        let mean = mean_lengths(&counts);
+    pub fn build(counts: &[&TermCounts]) -> Self {
+        let mean = mean_lengths(counts);
         let mut ids = TermIds::default();
         let mut lists: Vec<Vec<Posting>> = Vec::new();
-        for (ord, counts) in (0..).zip(&counts) {
+        for (ord, counts) in (0..).zip(counts) {
             for (term, frequencies) in &counts.terms {
                 let next =
                     u32::try_from(lists.len()).expect("fewer terms than bytes in all playbooks of an agent");
@@ -179,17 +177,25 @@ impl Lexical {
         scores.total_weight = known + unknown;
     }
 
+    /// How much of a body a playbook has, 0 to 1.
+    #[must_use]
+    pub fn body_share(&self, ord: PlaybookOrd) -> f32 {
+        (self.capacities[ord.index()] - CAPACITY_WITHOUT_BODY) / CAPACITY_OF_BODY
+    }
+
     fn postings_of(&self, id: u32) -> &[Posting] {
         let id = id as usize;
         &self.postings[self.starts[id] as usize..self.starts[id + 1] as usize]
     }
 }
 
-fn count(playbook: &Playbook) -> Counts {
+/// Counts the terms of a playbook.
+#[must_use]
+pub fn count(playbook: &Playbook) -> TermCounts {
     let name = [playbook.slug().as_str(), playbook.title()];
     let name = name.into_iter().chain(playbook.triggers().iter().map(String::as_str));
     let fields = name.map(|text| (0, text)).chain([(1, playbook.description()), (2, playbook.body())]);
-    let mut counts = Counts::default();
+    let mut counts = TermCounts::default();
     let mut occurrences: Vec<(u64, usize)> = Vec::new();
     let mut folded = String::new();
     for (field, text) in fields {
@@ -206,12 +212,13 @@ fn count(playbook: &Playbook) -> Counts {
             counts.terms.push((term, [0; FIELDS.len()]));
         }
         let (_, frequencies) = counts.terms.last_mut().expect("one was pushed if there was none");
-        frequencies[field] += 1;
+        frequencies[field] = frequencies[field].saturating_add(1);
     }
+    counts.terms.shrink_to_fit();
     counts
 }
 
-fn mean_lengths(counts: &[Counts]) -> [f32; FIELDS.len()] {
+fn mean_lengths(counts: &[&TermCounts]) -> [f32; FIELDS.len()] {
     std::array::from_fn(|field| {
         let sum: f32 = counts.iter().map(|counts| float(counts.lengths[field])).sum();
         (sum / float(position(counts.len().max(1)))).max(1.0)
@@ -219,13 +226,13 @@ fn mean_lengths(counts: &[Counts]) -> [f32; FIELDS.len()] {
 }
 
 fn saturated(
-    frequencies: [u32; FIELDS.len()],
+    frequencies: [u16; FIELDS.len()],
     lengths: [u32; FIELDS.len()],
     mean: [f32; FIELDS.len()],
 ) -> f32 {
     let mut sum = 0.0;
     for (index, field) in FIELDS.iter().enumerate() {
-        let tf = float(frequencies[index]);
+        let tf = f32::from(frequencies[index]);
         let norm = 1.0 - field.b + field.b * float(lengths[index]) / mean[index];
         sum += field.weight * tf * (K1 + 1.0) / (tf + K1 * norm);
     }
@@ -311,10 +318,14 @@ pub struct LexicalScore {
 }
 
 impl LexicalScores {
-    /// Playbooks that share a term with the turn.
-    #[must_use]
-    pub fn touched(&self) -> &[PlaybookOrd] {
-        &self.touched
+    /// Appends the `count` playbooks with the highest scores, in no order.
+    pub fn best(&mut self, count: usize, best: &mut Vec<PlaybookOrd>) {
+        if self.touched.len() > count {
+            let by_ord = &self.by_ord;
+            let score = |ord: &PlaybookOrd| by_ord[ord.index()].bm25;
+            self.touched.select_nth_unstable_by(count, |a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
+        }
+        best.extend(&self.touched[..count.min(self.touched.len())]);
     }
 
     /// The evidence for a playbook.

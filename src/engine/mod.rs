@@ -6,10 +6,13 @@ pub mod snapshot;
 pub mod builder;
 pub mod select;
 
+pub mod content;
+pub mod embed;
 pub mod lexical;
 pub mod ord;
 pub mod relevance;
 pub mod scratch;
 pub mod terms;
 pub mod trigger;
+pub mod vectors;
 pub mod window;

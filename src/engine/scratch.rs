@@ -1,6 +1,9 @@
 //! Every buffer that a selection reuses. One a thread; nothing in it outlives a selection but its capacity.
 
+use super::embed::EmbedScratch;
+use super::embed::turn::TurnVector;
 use super::lexical::LexicalScores;
+use super::ord::PlaybookOrd;
 use super::trigger::TriggerHits;
 
 /// The buffers of one selection.
@@ -14,4 +17,10 @@ pub struct Scratch {
     pub hits: TriggerHits,
     /// The lexical evidence.
     pub lexical: LexicalScores,
+    /// What the embedding needs.
+    pub embed: EmbedScratch,
+    /// The turn, embedded.
+    pub turn: TurnVector,
+    /// The playbooks that are worth judging.
+    pub proposed: Vec<PlaybookOrd>,
 }

@@ -6,9 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::content::Content;
+use super::embed::Embedder;
+use super::embed::scale::Scale;
 use super::lexical::Lexical;
 use super::ord::PlaybookOrd;
 use super::trigger::TriggerIndex;
+use super::vectors::Vectors;
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
@@ -43,6 +47,12 @@ impl Snapshot {
         self.agents.get(&id).map(Arc::as_ref)
     }
 
+    /// An agent's index, to hold on to.
+    #[must_use]
+    pub fn shared_agent(&self, id: &AgentId) -> Option<Arc<AgentIndex>> {
+        self.agents.get(id).map(Arc::clone)
+    }
+
     /// How many agents there are.
     #[must_use]
     pub fn agent_count(&self) -> usize {
@@ -53,26 +63,31 @@ impl Snapshot {
 /// One agent's playbooks, ready to select from.
 #[derive(Debug)]
 pub struct AgentIndex {
-    pub(super) playbooks: Vec<Arc<Playbook>>,
+    /// In slug order.
+    pub(super) contents: Vec<Arc<Content>>,
     pub(super) settings: AgentSettings,
     /// Always-on playbooks, in slug order.
     pub(super) always_on: Vec<PlaybookOrd>,
     pub(super) triggers: TriggerIndex,
     pub(super) lexical: Lexical,
+    /// The model of the vectors.
+    pub(super) embedder: Arc<dyn Embedder>,
+    pub(super) vectors: Vectors,
+    /// What its cosines are worth.
+    pub(super) scale: Scale,
 }
 
 impl AgentIndex {
     /// The playbooks in slug order.
     #[must_use]
-    pub fn playbooks(&self) -> &[Arc<Playbook>] {
-        &self.playbooks
+    pub fn playbooks(&self) -> impl ExactSizeIterator<Item = &Arc<Playbook>> {
+        self.contents.iter().map(|content| content.playbook())
     }
 
     /// The playbook with this name. Logarithmic.
     #[must_use]
     pub fn playbook(&self, slug: &Slug) -> Option<&Arc<Playbook>> {
-        let at = self.playbooks.binary_search_by(|playbook| playbook.slug().cmp(slug)).ok()?;
-        Some(&self.playbooks[at])
+        Some(self.contents[self.position(slug)?].playbook())
     }
 
     /// How its menus are made.
@@ -81,7 +96,23 @@ impl AgentIndex {
         self.settings
     }
 
+    /// The vectors of its playbooks.
+    #[must_use]
+    pub fn vectors(&self) -> &Vectors {
+        &self.vectors
+    }
+
+    /// The model of its vectors.
+    #[must_use]
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
     pub(super) fn at(&self, ord: PlaybookOrd) -> &Playbook {
-        &self.playbooks[ord.index()]
+        self.contents[ord.index()].playbook()
+    }
+
+    pub(super) fn position(&self, slug: &Slug) -> Option<usize> {
+        self.contents.binary_search_by(|content| content.playbook().slug().cmp(slug)).ok()
     }
 }

@@ -1,3 +1,4 @@
-//! Where playbooks come from.
+//! Where playbooks and models come from.
 
 pub mod directory;
+pub mod model;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use maitred::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
 use maitred::domain::playbook::{Playbook, PlaybookParts};
 use maitred::domain::slug::Slug;
-use maitred::engine::builder;
+use maitred::engine::builder::{Builder, Circumstances};
 use maitred::engine::snapshot::AgentIndex;
 
 pub(crate) const RANKED: AgentSettings =
@@ -34,12 +34,17 @@ pub(crate) fn playbook(slug: &str, triggers: &str, description: &str) -> Arc<Pla
     build(PlaybookParts { triggers, ..parts(slug, description) })
 }
 
+/// A ranked or always-on playbook that differs from others of its kind in the slug alone.
+pub(crate) fn copy(slug: &str, description: &str) -> Arc<Playbook> {
+    build(PlaybookParts { title: Some("Copy".to_owned()), ..parts(slug, description) })
+}
+
 pub(crate) fn build(parts: PlaybookParts) -> Arc<Playbook> {
     Arc::new(Playbook::new(parts).unwrap())
 }
 
 pub(crate) fn index(playbooks: Vec<Arc<Playbook>>, settings: AgentSettings) -> AgentIndex {
-    builder::build(playbooks, settings).unwrap()
+    Builder::default().build(playbooks, settings, Circumstances::default()).unwrap().index
 }
 
 /// A SKILL.md as text.

@@ -53,11 +53,18 @@ pub(crate) struct Setup<'a> {
     pub(crate) settings: AgentSettings,
     pub(crate) playbooks_max: usize,
     pub(crate) menu_key_file: Option<PathBuf>,
+    pub(crate) model: Option<PathBuf>,
 }
 
 impl Default for Setup<'_> {
     fn default() -> Self {
-        Self { skills: &[], settings: AgentSettings::default(), playbooks_max: 30, menu_key_file: None }
+        Self {
+            skills: &[],
+            settings: AgentSettings::default(),
+            playbooks_max: 30,
+            menu_key_file: None,
+            model: None,
+        }
     }
 }
 
@@ -71,6 +78,7 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
     ServeConfig {
         catalog: CatalogConfig {
             skills,
+            model: setup.model.clone(),
             settings: setup.settings,
             untriggered_chosen: true,
             playbooks_max: setup.playbooks_max,

@@ -6,8 +6,10 @@ mod fixture;
 mod harness;
 
 mod cli;
+mod embed;
 mod grpc;
 mod menu;
+mod models;
 mod offer;
 mod parse;
 mod props;

@@ -11,7 +11,7 @@ use maitred::engine::scratch::Scratch;
 use maitred::engine::select::select;
 use maitred::engine::snapshot::AgentIndex;
 
-use crate::fixture::{RANKED, build, index, parts, playbook};
+use crate::fixture::{RANKED, build, copy, index, parts, playbook};
 
 const WORD: AgentSettings =
     AgentSettings { untriggered: Untriggered::AlwaysOn, trigger_match: TriggerMatch::Word };
@@ -89,7 +89,7 @@ fn a_playbook_without_triggers_is_always_on_or_ranked_as_the_agent_says() {
 
 #[test]
 fn limits_cut_last_and_everything_cut_is_counted() {
-    let always = (1..=8).map(|i| playbook(&format!("a{i}"), "", "Always."));
+    let always = (1..=8).map(|i| copy(&format!("a{i}"), "Always."));
     let always = index(always.collect(), AgentSettings::default());
     let six =
         "a1 (always on), a2 (always on), a3 (always on), a4 (always on), a5 (always on), a6 (always on)";
@@ -103,12 +103,11 @@ fn limits_cut_last_and_everything_cut_is_counted() {
         let menu = menu(&many, "weekly report", limit);
         let expected = if limit == 0 { 6 } else { limit };
         assert_eq!((menu.items.len(), menu.omitted.triggered), (expected, 40 - expected), "limit {limit}");
-        assert_eq!(menu.items[0].slug.as_str(), "p000");
     }
 
     // Relevance tops up to the default of three only, or to the limit that was asked for.
-    let alike = (1..=5)
-        .map(|i| playbook(&format!("tide-{i}"), "", "Reads tide tables for sailing boats in harbours."));
+    let alike =
+        (1..=5).map(|i| copy(&format!("tide-{i}"), "Reads tide tables for sailing boats in harbours."));
     let alike = index(alike.collect(), RANKED);
     let turn = "read the tide tables for the sailing boats in the harbours";
     check(&alike, turn, "tide-1 (semantic), tide-2 (semantic), tide-3 (semantic); omitted 0/0/2");
@@ -150,7 +149,7 @@ fn triggers_are_caseless_in_every_script() {
     let index = index(
         vec![
             playbook("strasse", "Straßenplan", "Streets."),
-            playbook("cafe", "CAFÉ", "Coffee."),
+            playbook("bistro", "CAFÉ", "Coffee."),
             playbook("fapiao", "发票", "Invoices."),
             playbook("rocket", "🚀 launch", "Rockets."),
             playbook("greek", "ΌΣΟΣ", "Greek."),
@@ -158,7 +157,7 @@ fn triggers_are_caseless_in_every_script() {
         AgentSettings::default(),
     );
     check(&index, "der STRASSENPLAN von Bern", "strasse (Straßenplan)");
-    check(&index, "the cafe\u{301} next door", "cafe (CAFÉ)");
+    check(&index, "the cafe\u{301} next door", "bistro (CAFÉ)");
     check(&index, "the cafe next door", "");
     check(&index, "我想开发票", "fapiao (发票)");
     // Across the border of two words too: known, and without a fix in scripts that have no spaces.
@@ -179,7 +178,7 @@ fn word_triggers_do_not_fire_inside_words() {
     };
     let turn = "Is it legitimate to require this guide to perform well?";
     let substring = index(playbooks(), AgentSettings::default());
-    check(&substring, turn, "form-filler (form), git-helper (git), ui-polish (ui)");
+    check(&substring, turn, "ui-polish (ui), git-helper (git), form-filler (form)");
     let word = index(playbooks(), WORD);
     check(&word, turn, "");
     check(&word, "use git, fill the FORM", "form-filler (form), git-helper (git)");
@@ -191,7 +190,7 @@ fn word_triggers_do_not_fire_inside_words() {
 
     let query = MenuQuery::new(turn).unwrap().with_explain(true);
     let menu = select(&substring, &query, &mut Scratch::default());
-    let Reason::Trigger { found_in, .. } = &menu.items[0].reason else { panic!("{menu:?}") };
+    let Reason::Trigger { found_in, .. } = &menu.items[2].reason else { panic!("{menu:?}") };
     assert_eq!(found_in, &["perform"]);
 }
 
@@ -232,7 +231,7 @@ fn equal_input_gives_an_equal_menu_whatever_the_scratch_did_before() {
     let office_index = index(office(), AgentSettings::default());
     let large = (0..500).map(|i| playbook(&format!("p{i:03}"), "pdf", "Fills in forms, edits documents."));
     let large = index(large.collect(), RANKED);
-    let copies = ["a1", "a2", "a3"].map(|slug| playbook(slug, "", "Reads tide tables for sailing boats."));
+    let copies = ["a1", "a2", "a3"].map(|slug| copy(slug, "Reads tide tables for sailing boats."));
     let copies = index(copies.into(), RANKED);
     let mut scratch = Scratch::default();
     let query = |turn: &str| MenuQuery::new(turn).unwrap().with_explain(true);

@@ -37,7 +37,7 @@ fn playbooks_of(revision: u64) -> Vec<Arc<Playbook>> {
 
 #[test]
 fn each_answer_has_one_revision() {
-    let catalog = Catalog::new();
+    let catalog = Catalog::new(maitred::engine::embed::builtin::model());
     let agent = AgentId::default_agent();
     let publish = |revision| {
         let published = catalog.replace(&agent, playbooks_of(revision), AgentSettings::default()).unwrap();
@@ -70,7 +70,7 @@ fn read_until(reader: &Reader, done: &AtomicBool) -> (u64, Revision) {
     let (mut answers, mut last) = (0, Revision::default());
     loop {
         let is_last = done.load(Ordering::Acquire);
-        let answer = reader.select(&request).unwrap();
+        let answer = reader.select(&request, None).unwrap();
         let mark = format!("revision {}", answer.revision);
         assert_eq!(answer.menu.items.len(), 6);
         assert!(
@@ -93,7 +93,7 @@ fn read_until(reader: &Reader, done: &AtomicBool) -> (u64, Revision) {
 
 #[test]
 fn an_unchanged_catalogue_keeps_its_revision_and_an_old_snapshot_is_refused() {
-    let catalog = Catalog::new();
+    let catalog = Catalog::new(maitred::engine::embed::builtin::model());
     let agent = AgentId::default_agent();
     let replace = |playbooks| catalog.replace(&agent, playbooks, AgentSettings::default()).unwrap();
     assert_eq!(replace(playbooks_of(1)), Revision::new(1));

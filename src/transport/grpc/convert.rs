@@ -11,7 +11,7 @@ use crate::app::error::Error;
 use crate::app::offer::{TOOL_DESCRIPTION, TOOL_NAME, Tool, ToolFormat};
 use crate::app::read::{LoadAnswer, RunsStatus, SelectAnswer, SelectRequest};
 use crate::domain::agent::AgentId;
-use crate::domain::menu::{Considered, Exclusion, MenuItem, Omitted, Reason, Scores};
+use crate::domain::menu::{Considered, Exclusion, MenuItem, Omitted, Reason, Scores, SemanticState};
 use crate::domain::query::{MenuQuery, check_caller_id};
 
 /// A checked request, and whether reasons are wanted.
@@ -95,7 +95,7 @@ pub(super) fn select_response(answer: SelectAnswer, explain: bool) -> proto::Sel
         loaded: Vec::new(),
         invoked: Vec::new(),
         omitted: Some(omitted(menu.omitted)),
-        semantic: Some(no_semantic_pass()),
+        semantic: Some(semantic(menu.semantic, answer.model_id.to_string())),
         runs: runs(answer.runs).into(),
         revision: answer.revision.number(),
         considered: menu.considered.iter().map(considered).collect(),
@@ -103,12 +103,20 @@ pub(super) fn select_response(answer: SelectAnswer, explain: bool) -> proto::Sel
     }
 }
 
-/// This version has no embedding. That is not "nothing fits", and is said.
-fn no_semantic_pass() -> proto::SemanticStatus {
+fn semantic(state: SemanticState, model_id: String) -> proto::SemanticStatus {
+    use proto::SemanticState as Sent;
+    let (state, detail) = match state {
+        SemanticState::Ok => (Sent::Ok, ""),
+        SemanticState::Unavailable => (Sent::Unavailable, "the embedding failed: relevance is lexical"),
+        SemanticState::ScriptNotCovered => (
+            Sent::ScriptNotCovered,
+            "the embedding model does not cover the turn's script: relevance is lexical",
+        ),
+    };
     proto::SemanticStatus {
-        state: proto::SemanticState::Unavailable.into(),
-        detail: "this version has no embedding model: relevance is lexical".to_owned(),
-        model_id: String::new(),
+        state: state.into(),
+        detail: detail.to_owned(),
+        model_id,
         language: String::new(),
     }
 }
@@ -137,8 +145,8 @@ fn menu_item(item: MenuItem, explain: bool) -> proto::MenuItem {
 }
 
 fn scores(scores: Scores) -> proto::Scores {
-    let Scores { probability, bm25, coverage } = scores;
-    proto::Scores { probability, bm25, cosine: None, coverage }
+    let Scores { probability, bm25, cosine, coverage } = scores;
+    proto::Scores { probability, bm25, cosine, coverage }
 }
 
 fn tool(tool: Tool) -> proto::Tool {

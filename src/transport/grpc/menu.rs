@@ -13,17 +13,20 @@ use super::proto::menu_service_server::MenuService;
 use super::proto::{LoadPlaybookRequest, LoadPlaybookResponse, SelectMenuRequest, SelectMenuResponse};
 use super::status::to_status;
 use crate::app::read::{LoadRequest, Reader};
+use crate::app::turns::TurnQueue;
 use crate::domain::query::check_caller_id;
 use crate::domain::revision::Revision;
 
 #[derive(Debug)]
 pub(super) struct MenuRpc {
     reader: Arc<Reader>,
+    turns: TurnQueue,
 }
 
 impl MenuRpc {
     pub(super) fn new(reader: Arc<Reader>) -> Self {
-        Self { reader }
+        let turns = TurnQueue::new(Arc::clone(reader.embedder()));
+        Self { reader, turns }
     }
 }
 
@@ -41,7 +44,8 @@ impl MenuService for MenuRpc {
             let reached = self.reader.wait_for(Revision::new(revision), patience).await;
             reached.map_err(|error| to_status(&error))?;
         }
-        let answer = self.reader.select(&select).map_err(|error| to_status(&error))?;
+        let turn = self.turns.embed(&select.query).await;
+        let answer = self.reader.select(&select, turn.as_ref()).map_err(|error| to_status(&error))?;
         Ok(Response::new(convert::select_response(answer, explain)))
     }
 

@@ -1,0 +1,99 @@
+//! A turn to its vector: its head and its tail, and recent turns at a lower weight.
+//!
+//! `vector = normalise(Σ weight · vector(piece))`. **Cost**: that of its pieces.
+
+use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
+use crate::domain::query::MenuQuery;
+use crate::engine::window::head_and_tail;
+
+/// The weight of a recent turn, against 1 for the turn itself.
+pub const RECENT_WEIGHT: f32 = 0.25;
+
+/// What the semantic pass has of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// A vector.
+    #[default]
+    Embedded,
+    /// No token of the model: nothing to compare.
+    NoToken,
+    /// Most of the turn is in a script that the model does not cover.
+    ScriptNotCovered,
+    /// The model failed.
+    Failed,
+}
+
+/// The vector of a turn; its numbers mean something when it is [`Outcome::Embedded`].
+#[derive(Clone, Debug, Default)]
+pub struct TurnVector {
+    /// Unit length.
+    pub values: Vec<f32>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl TurnVector {
+    /// A turn without a vector.
+    #[must_use]
+    pub fn without(outcome: Outcome) -> Self {
+        Self { values: Vec::new(), outcome }
+    }
+
+    /// Embeds a turn in place.
+    pub fn embed(&mut self, embedder: &dyn Embedder, query: &MenuQuery, scratch: &mut EmbedScratch) {
+        self.begin(embedder);
+        if !embedder.scripts().most_of(query.turn()) {
+            self.outcome = Outcome::ScriptNotCovered;
+            return;
+        }
+        let mut add = |(text, weight): (&str, f32)| embedder.add(text, weight, scratch, &mut self.values);
+        let found = pieces(query).try_fold(false, |found, piece| Ok(add(piece)? || found));
+        self.finish(found);
+    }
+
+    /// From the vectors of its [`pieces`], where those were embedded elsewhere.
+    #[must_use]
+    pub fn of_pieces(
+        embedder: &dyn Embedder,
+        query: &MenuQuery,
+        vectors: Result<Vec<Option<Vector>>, EmbedError>,
+    ) -> Self {
+        let mut turn = Self::default();
+        turn.begin(embedder);
+        let sum = vectors.map(|vectors| {
+            let mut found = false;
+            for ((_, weight), vector) in pieces(query).zip(vectors) {
+                for (sum, x) in turn.values.iter_mut().zip(vector.iter().flat_map(|vector| vector.iter())) {
+                    *sum += weight * x;
+                    found = true;
+                }
+            }
+            found
+        });
+        turn.finish(sum);
+        turn
+    }
+
+    fn begin(&mut self, embedder: &dyn Embedder) {
+        self.values.clear();
+        self.values.resize(embedder.dimensions(), 0.0);
+    }
+
+    fn finish(&mut self, found: Result<bool, EmbedError>) {
+        let usable = found.and_then(|found| Ok(found && normalize(&mut self.values)?));
+        self.outcome = match usable {
+            Ok(true) => Outcome::Embedded,
+            Ok(false) => Outcome::NoToken,
+            Err(_) => Outcome::Failed,
+        };
+    }
+}
+
+/// What a turn is embedded from, with weights.
+pub fn pieces(query: &MenuQuery) -> impl Iterator<Item = (&str, f32)> {
+    let halves = |text, weight| {
+        let (head, tail) = head_and_tail(text);
+        [(head, weight), (tail, weight)].into_iter().filter(|(text, _)| !text.is_empty())
+    };
+    halves(query.turn(), 1.0).chain(query.recent().iter().flat_map(move |turn| halves(turn, RECENT_WEIGHT)))
+}
