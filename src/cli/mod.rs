@@ -3,6 +3,7 @@
 mod check;
 mod client;
 mod distill;
+mod embed;
 mod eval;
 mod select;
 mod serve;
@@ -38,6 +39,8 @@ enum Command {
     Client(client::Args),
     /// Measures how well playbooks are found for labelled turns.
     Eval(eval::Args),
+    /// Embeds texts from standard input, one a line.
+    Embed(embed::Args),
     /// Makes a static embedding model from a sentence transformer.
     Distill(distill::Args),
 }
@@ -65,6 +68,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Client(args) => client::run(args),
         Command::Eval(args) => eval::run(&args),
+        Command::Embed(args) => embed::run(&args),
         Command::Distill(args) => distill::run(&args),
     };
     outcome.unwrap_or_else(|sentence| {

@@ -5,11 +5,15 @@
 pub struct PlaybookOrd(u32);
 
 impl PlaybookOrd {
-    pub(super) fn new(number: u32) -> Self {
+    /// The playbook at this position.
+    #[must_use]
+    pub fn new(number: u32) -> Self {
         Self(number)
     }
 
-    pub(super) fn index(self) -> usize {
+    /// Its position.
+    #[must_use]
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }

@@ -22,18 +22,18 @@ use crate::domain::menu::Scores;
 pub const FLOOR: f64 = 0.065;
 
 /// The log-odds of a playbook that shares no term with the turn and is as near to it as any.
-const INTERCEPT: f64 = -5.62;
+const INTERCEPT: f64 = -5.63;
 
 /// What a unit of the evidence adds to the log-odds.
-const SLOPE: f64 = 4.31;
+const SLOPE: f64 = 4.32;
 
 /// The same without a semantic pass.
 const LEXICAL_INTERCEPT: f64 = -5.14;
 const LEXICAL_SLOPE: f64 = 4.33;
 
 /// The weight of a unit of lift, without a body and with a full one.
-const LIFT_WEIGHT_WITHOUT_BODY: f64 = 0.06;
-const LIFT_WEIGHT_WITH_BODY: f64 = 0.024;
+const LIFT_WEIGHT_WITHOUT_BODY: f64 = 0.072;
+const LIFT_WEIGHT_WITH_BODY: f64 = 0.031;
 
 /// Playbooks that the catalogue is thought to hold besides, as near to the turn as unrelated texts are: in a catalogue of
 /// one or two the mean would be the playbook itself.

@@ -98,9 +98,9 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn new(index: &'a AgentIndex, turn: &'a TurnVector, scratch: &'a Scratch) -> Self {
         let semantic = match turn.outcome {
-            Outcome::ScriptNotCovered => SemanticState::ScriptNotCovered,
+            _ if index.vectors.is_missing() => SemanticState::Unavailable,
             Outcome::Failed => SemanticState::Unavailable,
-            Outcome::Embedded | Outcome::NoToken if index.vectors.is_missing() => SemanticState::Unavailable,
+            Outcome::ScriptNotCovered => SemanticState::ScriptNotCovered,
             Outcome::Embedded | Outcome::NoToken => SemanticState::Ok,
         };
         let turn = (turn.outcome == Outcome::Embedded).then_some(turn.values.as_slice());

@@ -130,6 +130,10 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn equal_text_gives_equal_vectors_in_any_batch(

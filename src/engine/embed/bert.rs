@@ -107,8 +107,7 @@ impl Bert {
     /// # Errors
     /// When the tokenizer cannot read the text.
     pub fn ids(&self, text: &str) -> Result<Vec<u32>, EmbedError> {
-        let encoding =
-            self.tokenizer.encode_fast(text, true).map_err(|error| EmbedError(error.to_string()))?;
+        let encoding = self.tokenizer.encode_fast(text, true).map_err(EmbedError::new)?;
         Ok(encoding.get_ids().to_vec())
     }
 
@@ -152,11 +151,11 @@ impl Bert {
 
     /// One forward pass over sequences of one length.
     fn forward(&self, sequences: &[&[u32]]) -> Result<Vec<Vector>, EmbedError> {
-        let pooled = self.pooled(sequences).map_err(|error| EmbedError(first_line(&error)))?;
+        let pooled = self.pooled(sequences).map_err(|error| EmbedError::new(first_line(&error)))?;
         let vectors = pooled.into_iter().map(|mut vector| {
             normalize(&mut vector)?
                 .then(|| Vector::from(vector))
-                .ok_or_else(|| EmbedError("the model gave a zero vector".to_owned()))
+                .ok_or_else(|| EmbedError::new("the model gave a zero vector"))
         });
         vectors.collect()
     }

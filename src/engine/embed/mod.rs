@@ -125,7 +125,15 @@ impl std::error::Error for ModelError {}
 
 /// An embedding that failed: the model gave no finite vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EmbedError(pub(super) String);
+pub struct EmbedError(String);
+
+impl EmbedError {
+    /// A failure, in a sentence.
+    #[must_use]
+    pub fn new(what: impl fmt::Display) -> Self {
+        Self(what.to_string())
+    }
+}
 
 impl fmt::Display for EmbedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -142,7 +150,7 @@ impl std::error::Error for EmbedError {}
 pub fn normalize(vector: &mut [f32]) -> Result<bool, EmbedError> {
     let norm = dot(vector, vector).sqrt();
     if !norm.is_finite() {
-        return Err(EmbedError("the model gave a vector that is not finite".to_owned()));
+        return Err(EmbedError::new("the model gave a vector that is not finite"));
     }
     if norm <= f32::MIN_POSITIVE {
         return Ok(false);

@@ -2,7 +2,7 @@
 //!
 //! Measured once a model, on short texts of different subjects: the mean of their cosines is what unrelated texts have, and
 //! their standard deviation is the unit that differences are told in, so that weights fitted with one model mean something
-//! with another. The built-in model has a mean of 0.05 and a unit of 0.07, all-MiniLM-L6-v2 of 0.04 and 0.07.
+//! with another. The built-in model has a mean of 0.048 and a unit of 0.077.
 
 use super::{EmbedError, Embedder, dot};
 

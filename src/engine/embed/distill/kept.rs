@@ -22,8 +22,8 @@ pub fn write(vectors: &[Vector], teacher: ModelId, corpus: &Corpus) -> Result<Ve
         vectors.iter().flat_map(|vector| vector.iter()).flat_map(|x| x.to_le_bytes()).collect();
     let view = TensorView::new(Dtype::F32, vec![vectors.len(), width], &bytes);
     let metadata = HashMap::from([(MADE_FROM.to_owned(), origin(teacher, corpus))]);
-    let view = view.map_err(|error| EmbedError(error.to_string()))?;
-    safetensors::serialize([("vectors", view)], Some(metadata)).map_err(|error| EmbedError(error.to_string()))
+    let view = view.map_err(EmbedError::new)?;
+    safetensors::serialize([("vectors", view)], Some(metadata)).map_err(EmbedError::new)
 }
 
 /// The vectors in a file; none when it is no such file, or is of another teacher or corpus.

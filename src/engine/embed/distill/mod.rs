@@ -214,7 +214,7 @@ fn quantized(rows: &[f32], dimensions: usize) -> Result<Vec<u8>, EmbedError> {
         embeddings.extend(row.iter().map(|x| ((x / factor).round() as i8).cast_unsigned()));
     }
     let count = rows.len() / dimensions;
-    let failed = |error: safetensors::SafeTensorError| EmbedError(error.to_string());
+    let failed = |error: safetensors::SafeTensorError| EmbedError::new(error);
     let tensors = BTreeMap::from([
         ("embeddings", TensorView::new(Dtype::I8, vec![count, dimensions], &embeddings).map_err(failed)?),
         ("weights", TensorView::new(Dtype::F32, vec![count], &weights).map_err(failed)?),
@@ -224,7 +224,7 @@ fn quantized(rows: &[f32], dimensions: usize) -> Result<Vec<u8>, EmbedError> {
 
 /// tokenizer.json: the teacher's, which neither cuts nor pads nor adds special tokens.
 fn student_tokenizer(json: &[u8]) -> Result<Vec<u8>, EmbedError> {
-    let mut tokenizer: Value = serde_json::from_slice(json).map_err(|error| EmbedError(error.to_string()))?;
+    let mut tokenizer: Value = serde_json::from_slice(json).map_err(EmbedError::new)?;
     for part in ["truncation", "padding", "post_processor"] {
         tokenizer[part] = Value::Null;
     }

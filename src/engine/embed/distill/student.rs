@@ -75,7 +75,7 @@ impl Student {
         tell: &(dyn Fn(Event) + Sync),
     ) -> Result<(Vec<f32>, (usize, f32)), EmbedError> {
         if examples.len() < 2 || aside.len() < 2 {
-            return Err(EmbedError("the corpus is too small: 100 documents are the least".to_owned()));
+            return Err(EmbedError::new("the corpus is too small: 100 documents are the least"));
         }
         let zeros = vec![0.0; rows.len()];
         let mut student =
@@ -241,7 +241,7 @@ fn both_sides(by_cosine: &[f32], vectors: &[f32], count: usize) -> candle_core::
 }
 
 fn failed(error: &candle_core::Error) -> EmbedError {
-    EmbedError(error.to_string())
+    EmbedError::new(error)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of texts and steps are far below 2^24")]

@@ -1,0 +1,211 @@
+//! What is measured, by size: large in `engine.rs`, tiny in `tests/it/smoke.rs`.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use maitred::app::packs;
+use maitred::domain::agent::{AgentSettings, Untriggered};
+use maitred::domain::playbook::{Playbook, PlaybookParts};
+use maitred::domain::query::MenuQuery;
+use maitred::domain::slug::Slug;
+use maitred::engine::builder::{Builder, Circumstances};
+use maitred::engine::embed::{EmbedScratch, Vector, builtin, dot};
+use maitred::engine::scratch::Scratch;
+use maitred::engine::select::select;
+use maitred::engine::vectors::{RECALL_NEIGHBOURS, Vectors};
+
+/// A measurement beside its floor.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) what: String,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+    /// What the floor is.
+    pub(crate) floor: &'static str,
+    pub(crate) floor_us: f64,
+    pub(crate) remark: String,
+}
+
+/// Embeds a turn of so many tokens; the floor sums as many rows of 256 numbers.
+pub(crate) fn embedding(tokens: usize, rounds: usize) -> Line {
+    let model = builtin::model();
+    let text = Words::new(1).text(tokens);
+    let mut scratch = EmbedScratch::default();
+    let mut sum = vec![0.0; model.dimensions()];
+    let (p50_us, p99_us) = time(rounds, || {
+        sum.fill(0.0);
+        model.add(black_box(&text), 1.0, &mut scratch, &mut sum).expect("the built-in model works");
+    });
+    let token_count = scratch.ids.len();
+    let rows = vec![1.0_f32; 256 * 4_096];
+    let (floor_us, _) = time(rounds, || {
+        sum.fill(0.0);
+        for at in 0..token_count {
+            let row = &rows[at * 67 % 4_096 * 256..][..256];
+            sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+        }
+        black_box(&sum);
+    });
+    let what = format!("embed a turn of {token_count} tokens");
+    Line { what, p50_us, p99_us, floor: "rows of f32 summed", floor_us, remark: String::new() }
+}
+
+/// Selects among so many playbooks; the floor looks for each word of the turn in each description.
+pub(crate) fn selecting(playbooks: usize, rounds: usize) -> Line {
+    let mut words = Words::new(2);
+    let all: Vec<Arc<Playbook>> = (0..playbooks).map(|at| words.playbook(at)).collect();
+    let settings = AgentSettings { untriggered: Untriggered::Ranked, ..AgentSettings::default() };
+    let built = Builder::default().build(all.clone(), settings, Circumstances::default());
+    let index = built.expect("there are no triggers").index;
+    let query = MenuQuery::new(words.text(25)).expect("a turn of words");
+    let mut scratch = Scratch::default();
+    let (p50_us, p99_us) = time(rounds, || {
+        black_box(select(&index, black_box(&query), &mut scratch));
+    });
+    let (floor_us, _) = time((rounds / 50).max(3), || {
+        for playbook in &all {
+            for word in query.turn().split(' ') {
+                black_box(playbook.description().contains(word));
+            }
+        }
+    });
+    let what = format!("select among {playbooks} playbooks");
+    let remark = if index.vectors().is_scanned() { "scan" } else { "graph" }.to_owned();
+    Line { what, p50_us, p99_us, floor: "a naive search of the descriptions", floor_us, remark }
+}
+
+/// The nearest of so many vectors: by scan, and by a graph, whose floor is the scan.
+pub(crate) fn nearest(count: usize, rounds: usize) -> Vec<Line> {
+    let model = builtin::model();
+    let mut words = Words::new(3);
+    let texts: Vec<String> = (0..count).map(|_| words.text(24)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let all: Vec<Option<Vector>> = model.embed(&texts).expect("the built-in model works");
+    let turns: Vec<String> = (0..200).map(|_| words.text(12)).collect();
+    let turns: Vec<&str> = turns.iter().map(String::as_str).collect();
+    let turns: Vec<Vector> =
+        model.embed(&turns).expect("the built-in model works").into_iter().flatten().collect();
+    let began = Instant::now();
+    let graph = Vectors::build(all.clone(), None, 0);
+    let build_secs = began.elapsed().as_secs_f64();
+    let mut at = 0;
+    let mut next = || {
+        at += 1;
+        &turns[at % turns.len()]
+    };
+    let mut cosines = vec![0.0; count];
+    let (scan_us, scan_p99_us) = time(rounds, || {
+        let turn = next();
+        let own = all.iter().flatten().map(|vector| dot(turn, vector));
+        cosines.iter_mut().zip(own).for_each(|(cosine, own)| *cosine = own);
+        black_box(&cosines);
+    });
+    let mut found = Vec::new();
+    let (p50_us, p99_us) = time(rounds, || {
+        found.clear();
+        graph.propose(next(), RECALL_NEIGHBOURS, &mut found);
+        black_box(&found);
+    });
+    let mut hits = 0;
+    for turn in &turns {
+        found.clear();
+        graph.propose(turn, RECALL_NEIGHBOURS, &mut found);
+        hits +=
+            graph.nearest_by_scan(turn, RECALL_NEIGHBOURS).iter().filter(|ord| found.contains(ord)).count();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a share of a few thousand")]
+    let recall = hits as f64 / (turns.len() * RECALL_NEIGHBOURS.min(count)) as f64;
+    let own = graph.recall().or(graph.rejected_recall()).unwrap_or(1.0);
+    let graph_line = Line {
+        what: format!("nearest of {count} by graph"),
+        p50_us,
+        p99_us,
+        floor: "the scan",
+        floor_us: scan_us,
+        remark: format!("recall@32 {recall:.3} (self-check {own:.3}), built in {build_secs:.1} s"),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a count of numbers to multiply")]
+    let floor_us = count as f64 * 256.0 / 8e3;
+    let scan_line = Line {
+        what: format!("cosines of {count} by scan"),
+        p50_us: scan_us,
+        p99_us: scan_p99_us,
+        floor: "8 multiplications a nanosecond",
+        floor_us,
+        remark: String::new(),
+    };
+    vec![scan_line, graph_line]
+}
+
+/// The median and the 99th percentile of the body's times, in microseconds.
+fn time(rounds: usize, mut body: impl FnMut()) -> (f64, f64) {
+    let mut times: Vec<f64> = (0..rounds.max(2) + rounds / 10)
+        .map(|_| {
+            let began = Instant::now();
+            body();
+            began.elapsed().as_secs_f64() * 1e6
+        })
+        .skip(rounds / 10)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[times.len() / 2], times[times.len() * 99 / 100])
+}
+
+/// Texts made of the library's words, the same each time.
+struct Words {
+    words: Vec<String>,
+    state: u64,
+}
+
+impl Words {
+    fn new(seed: u64) -> Self {
+        let bodies = packs::library().into_iter().flat_map(|pack| pack.playbooks);
+        let mut words: Vec<String> = bodies
+            .flat_map(|playbook| {
+                let text = format!("{} {}", playbook.description(), playbook.body());
+                text.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase).collect::<Vec<_>>()
+            })
+            .filter(|word| word.len() > 2)
+            .collect();
+        words.sort();
+        words.dedup();
+        Self { words, state: seed * 0x9E37_79B9 + 1 }
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from(self.state % bound as u64).expect("less than a length")
+    }
+
+    /// So many words, from one part of the vocabulary, as texts have a subject.
+    fn text(&mut self, count: usize) -> String {
+        let subject = self.below(self.words.len());
+        let mut text = String::new();
+        for at in 0..count {
+            let word = if at % 2 == 0 { subject + self.below(40) } else { self.below(self.words.len()) };
+            text.push_str(&self.words[word % self.words.len()]);
+            text.push(' ');
+        }
+        text.trim_end().to_owned()
+    }
+
+    fn playbook(&mut self, at: usize) -> Arc<Playbook> {
+        let parts = PlaybookParts {
+            slug: Slug::parse(&format!("playbook-{at}")).expect("a valid name"),
+            title: Some(self.text(3)),
+            description: self.text(24),
+            triggers: Vec::new(),
+            triggers_wanted: false,
+            order: None,
+            explicit: false,
+            license: None,
+            source: None,
+            metadata: Vec::new(),
+            body: self.text(300),
+        };
+        Arc::new(Playbook::new(parts).expect("within the limits"))
+    }
+}

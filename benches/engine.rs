@@ -1,0 +1,31 @@
+//! Times of the selection engine, each against a floor in the same run: `cargo bench --bench engine`.
+//!
+//! **Measured**: embedding a turn of 60 tokens with the built-in model; selecting among 30, 1,000 and 20,000 playbooks; the
+//! nearest of 20,000 and 100,000 vectors by scan and by graph, with the graph's recall. **Corpus**: texts made of the
+//! library's words. **Not shown**: the network, the tokens of menus, contention between requests.
+
+mod bodies;
+
+use bodies::Line;
+
+fn main() {
+    let mut lines = vec![bodies::embedding(60, 20_000)];
+    for (playbooks, rounds) in [(30, 20_000), (1_000, 5_000), (20_000, 500)] {
+        lines.push(bodies::selecting(playbooks, rounds));
+    }
+    for count in [2_000, 8_000, 20_000, 100_000] {
+        lines.extend(bodies::nearest(count, 500));
+    }
+    print(&lines);
+}
+
+fn print(lines: &[Line]) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        let Line { what, p50_us, p99_us, floor, floor_us, remark } = line;
+        let ratio = p50_us / floor_us;
+        writeln!(out, "{what:<44} p50 {p50_us:>9.2} us  p99 {p99_us:>9.2} us  {ratio:>7.2} x {floor} ({floor_us:.2} us) {remark}")
+            .expect("standard output takes lines");
+    }
+}
