@@ -1,6 +1,6 @@
 //! Every bench body, tiny.
 
-#[path = "../../benches/bodies.rs"]
+#[path = "../../benches/bodies/mod.rs"]
 mod bodies;
 
 #[test]
