@@ -9,7 +9,7 @@ mod bodies;
 use bodies::Line;
 
 fn main() {
-    let mut lines = vec![bodies::embedding(60, 20_000)];
+    let mut lines = vec![bodies::embedding(60, 20_000), bodies::pooling_in_tensors(60, 5_000)];
     for (playbooks, rounds) in [(30, 20_000), (1_000, 5_000), (20_000, 500)] {
         lines.push(bodies::selecting(playbooks, rounds));
     }

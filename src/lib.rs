@@ -14,9 +14,9 @@
 //! | [`domain`] | values valid by construction, and every limit of the system |
 //! | [`compute`] | the pool for CPU work in parallel |
 //! | [`mod@format`] | SKILL.md to [`domain::playbook::Playbook`]: the one parser for every way in |
-//! | [`engine`] | the data plane: snapshot, builder, the cell, and [`engine::select`], the hot path |
+//! | [`engine`] | the data plane: snapshot, builder, the cell, the embedding ([`engine::embed`]), and [`engine::select`], the hot path |
 //! | [`app`] | use cases: [`app::read`] (select, load), [`app::catalog`] (the one writer), tokens, errors; owns the ports |
-//! | [`store`] | where playbooks come from: a watched directory |
+//! | [`store`] | where playbooks come from: a watched directory; and where a model of one's own does |
 //! | [`transport`] | gRPC: thin adapters over `app` and its error table |
 //! | [`config`], [`telemetry`], [`server`], [`cli`] | wiring |
 //!
@@ -25,18 +25,21 @@
 //! - A reader never waits and never frees a snapshot; a writer builds first and publishes then.
 //! - Equal input at one revision gives byte-equal output, the signed token aside.
 //! - Nothing is dropped in silence: it is counted (`omitted`), named (a diagnostic) or refused (a reason).
+//! - A vector belongs to a model and a text; vectors of two models never meet. Equal text has an equal vector.
 //! - What only our own bug can break is asserted; what the world can break is a `Result`.
 //!
 //! # The route of one `SelectMenu`
 //! 1. `transport/grpc/menu.rs` receives the message; `convert` makes a [`domain::query::MenuQuery`] or names the field.
 //! 2. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
-//! 3. [`engine::select::select`]: fold, triggers, BM25, judge, compose; ordinals inside, slugs at the end.
+//! 3. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge, compose; ordinals inside, slugs at the end.
+//!    Where the model takes milliseconds, [`app::turns`] has embedded the turn before, with others that came with it.
 //! 4. [`app::offer`] renders block and tool, [`app::token`] signs, `convert` makes the message.
 //!
 //! # The route of one edit
 //! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken
 //!    file keeps its last good version.
-//! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::build`] on the compute pool.
+//! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::Builder::build`] on the compute pool.
+//!    [`engine::content`] embeds and counts what is new alone; [`engine::vectors`] builds a graph for large catalogues.
 //! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
 //!    the reaper.
 //!

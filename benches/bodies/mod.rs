@@ -51,6 +51,39 @@ pub(crate) fn embedding(tokens: usize, rounds: usize) -> Line {
     Line { what, p50_us, p99_us, floor: "rows of f32 summed", floor_us, remark: String::new() }
 }
 
+/// Pools a turn of so many tokens as tensors would; the floor is the model's own way.
+pub(crate) fn pooling_in_tensors(tokens: usize, rounds: usize) -> Line {
+    use candle_core::{DType, Device, Tensor};
+    let rows = Tensor::zeros((30_522, 256), DType::U8, &Device::Cpu).expect("the machine has 8 MB");
+    let ids: Vec<u32> = (0..u32::try_from(tokens).expect("a few tokens")).map(|at| at * 97).collect();
+    let pool = || -> candle_core::Result<Vec<f32>> {
+        let ids = Tensor::new(ids.as_slice(), &Device::Cpu)?;
+        let rows = (rows.index_select(&ids, 0)?.to_dtype(DType::F32)? - 128.0)?;
+        let mean = rows.mean(0)?;
+        let norm = mean.sqr()?.sum_all()?.sqrt()?;
+        mean.broadcast_div(&norm)?.to_vec1()
+    };
+    let (p50_us, p99_us) = time(rounds, || {
+        black_box(pool().expect("the shapes agree"));
+    });
+    let model = builtin::model();
+    let text = Words::new(1).text(tokens);
+    let mut scratch = EmbedScratch::default();
+    let mut sum = vec![0.0; model.dimensions()];
+    let (floor_us, _) = time(rounds, || {
+        model.add(black_box(&text), 1.0, &mut scratch, &mut sum).expect("the built-in model works");
+    });
+    let what = format!("pool {tokens} rows of int8 in tensors");
+    Line {
+        what,
+        p50_us,
+        p99_us,
+        floor: "the model's way, tokenising included",
+        floor_us,
+        remark: String::new(),
+    }
+}
+
 /// Selects among so many playbooks; the floor looks for each word of the turn in each description.
 pub(crate) fn selecting(playbooks: usize, rounds: usize) -> Line {
     let mut words = Words::new(2);

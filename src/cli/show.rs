@@ -63,6 +63,7 @@ enum ReasonView<'a> {
 struct ScoresView {
     probability: f64,
     bm25: f64,
+    cosine: Option<f64>,
     coverage: f64,
 }
 
@@ -161,7 +162,8 @@ fn item_view(item: &proto::MenuItem) -> ItemView<'_> {
 }
 
 fn scores_view(scores: &proto::Scores) -> ScoresView {
-    ScoresView { probability: scores.probability, bm25: scores.bm25, coverage: scores.coverage }
+    let proto::Scores { probability, bm25, cosine, coverage } = *scores;
+    ScoresView { probability, bm25, cosine, coverage }
 }
 
 fn considered_view(considered: &proto::Considered) -> ConsideredView<'_> {
@@ -215,12 +217,13 @@ pub(super) fn menu_table(response: &proto::SelectMenuResponse) -> String {
         if table.width().is_none() {
             table.set_width(WIDTH_WITHOUT_TERMINAL);
         }
-        table.set_header(["slug", "why", "P(relevant)", "BM25", "title and description"]);
+        table.set_header(["slug", "why", "P(relevant)", "BM25", "cosine", "title and description"]);
         for item in &response.items {
             let scores = item.scores.unwrap_or_default();
             let (probability, bm25) = (format!("{:.2}", scores.probability), format!("{:.1}", scores.bm25));
+            let cosine = scores.cosine.map_or_else(|| "-".to_owned(), |cosine| format!("{cosine:.2}"));
             let line = cell(&format!("{}. {}", item.title, item.description));
-            table.add_row([item.slug.clone(), cell(&why(item)), probability, bm25, line]);
+            table.add_row([item.slug.clone(), cell(&why(item)), probability, bm25, cosine, line]);
         }
         text.push_str(&table.to_string());
         text.push('\n');

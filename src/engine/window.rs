@@ -11,7 +11,10 @@ const HEAD_BYTES: usize = 2 * 1024;
 /// Bytes of the tail that are read: a request below a paste is the commoner form.
 const TAIL_BYTES: usize = 4 * 1024;
 
-/// The head and the tail of `folded`; the tail is empty when the text is short. Cut between characters.
+/// Bytes of each end that are embedded: what a sentence transformer reads of a text, some 250 tokens.
+const EMBEDDED_BYTES: usize = 1024;
+
+/// The head and the tail of `folded` for BM25; the tail is empty when the text is short. Cut between characters.
 #[must_use]
 pub fn head_and_tail(folded: &str) -> (&str, &str) {
     if folded.len() <= HEAD_BYTES + TAIL_BYTES {
@@ -19,6 +22,17 @@ pub fn head_and_tail(folded: &str) -> (&str, &str) {
     }
     let tail_start = folded.ceil_char_boundary(folded.len() - TAIL_BYTES);
     (prefix_bytes(folded, HEAD_BYTES), &folded[tail_start..])
+}
+
+/// The head and the tail of a turn for the embedding, as above.
+#[must_use]
+pub fn embedded_ends(turn: &str) -> (&str, &str) {
+    if turn.len() <= EMBEDDED_BYTES {
+        return (turn, "");
+    }
+    let head = prefix_bytes(turn, EMBEDDED_BYTES);
+    let rest = &turn[head.len()..];
+    (head, &rest[rest.ceil_char_boundary(rest.len().saturating_sub(EMBEDDED_BYTES))..])
 }
 
 #[cfg(test)]
@@ -32,5 +46,13 @@ mod tests {
         let (head, tail) = head_and_tail(&long);
         assert!(head.starts_with("begin") && head.len() <= HEAD_BYTES);
         assert!(tail.ends_with("end") && tail.len() <= TAIL_BYTES);
+        let (head, tail) = embedded_ends(&long);
+        assert!(
+            head.starts_with("begin")
+                && tail.ends_with("end")
+                && head.len().max(tail.len()) <= EMBEDDED_BYTES
+        );
+        let middling = "x".repeat(EMBEDDED_BYTES + 5);
+        assert_eq!(embedded_ends(&middling).1, "xxxxx");
     }
 }

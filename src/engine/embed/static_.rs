@@ -2,7 +2,7 @@
 //!
 //! `vector = normalise(Σ_token weight(token) · row(token))`, where the file may leave the weights and the mapping of tokens
 //! to rows out. Rows stay as they are in the file and are widened while they are summed: in plain Rust, which takes
-//! a tenth of the time of the same sum in tensors (`benches/embed.rs`), and is held to it by a property test.
+//! a fraction of the time of the same sum in tensors (`benches/engine.rs`), and is held to it by a property test.
 //! **Cost**: a few microseconds for a turn; no allocation once the scratch has grown.
 
 use std::borrow::Cow;

@@ -4,7 +4,7 @@
 
 use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
 use crate::domain::query::MenuQuery;
-use crate::engine::window::head_and_tail;
+use crate::engine::window::embedded_ends;
 
 /// The weight of a recent turn, against 1 for the turn itself.
 pub const RECENT_WEIGHT: f32 = 0.25;
@@ -89,11 +89,19 @@ impl TurnVector {
     }
 }
 
-/// What a turn is embedded from, with weights.
+/// What a turn is embedded from, with weights: of a long text its two ends, by their lengths.
 pub fn pieces(query: &MenuQuery) -> impl Iterator<Item = (&str, f32)> {
     let halves = |text, weight| {
-        let (head, tail) = head_and_tail(text);
-        [(head, weight), (tail, weight)].into_iter().filter(|(text, _)| !text.is_empty())
+        let (head, tail) = embedded_ends(text);
+        [(head, weight), (tail, weight * ratio(tail.len(), head.len()))]
+            .into_iter()
+            .filter(|(text, _)| !text.is_empty())
     };
     halves(query.turn(), 1.0).chain(query.recent().iter().flat_map(move |turn| halves(turn, RECENT_WEIGHT)))
+}
+
+/// Lengths of at most a few thousand bytes.
+#[expect(clippy::cast_precision_loss, reason = "f32 holds such lengths exactly")]
+fn ratio(a: usize, b: usize) -> f32 {
+    a as f32 / b.max(1) as f32
 }
