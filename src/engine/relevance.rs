@@ -35,6 +35,9 @@ const LEXICAL_SLOPE: f64 = 4.33;
 const LIFT_WEIGHT_WITHOUT_BODY: f64 = 0.072;
 const LIFT_WEIGHT_WITH_BODY: f64 = 0.031;
 
+/// The share of a full body from which on BM25 has what it needs of it.
+const BODY_SHARE_FULL: f32 = 0.25;
+
 /// Playbooks that the catalogue is thought to hold besides, as near to the turn as unrelated texts are: in a catalogue of
 /// one or two the mean would be the playbook itself.
 const PSEUDO_PLAYBOOKS: f32 = 10.0;
@@ -77,7 +80,8 @@ impl Evidence {
         let lexical = f64::from(self.strength).ln_1p();
         let Some(near) = self.near else { return LEXICAL_INTERCEPT + LEXICAL_SLOPE * lexical };
         let range = LIFT_WEIGHT_WITH_BODY - LIFT_WEIGHT_WITHOUT_BODY;
-        let weight = LIFT_WEIGHT_WITHOUT_BODY + range * f64::from(self.body_share);
+        let body = f64::from(self.body_share / BODY_SHARE_FULL).min(1.0);
+        let weight = LIFT_WEIGHT_WITHOUT_BODY + range * body;
         INTERCEPT + SLOPE * (lexical + weight * f64::from(near.lift))
     }
 
