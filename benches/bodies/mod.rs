@@ -120,7 +120,7 @@ pub(crate) fn nearest(count: usize, rounds: usize) -> Vec<Line> {
     let turns: Vec<Vector> =
         model.embed(&turns).expect("the built-in model works").into_iter().flatten().collect();
     let began = Instant::now();
-    let graph = Vectors::build(all.clone(), None, 0);
+    let graph = Vectors::build(all.clone(), None, 0, &|_, _| {});
     let build_secs = began.elapsed().as_secs_f64();
     let mut at = 0;
     let mut next = || {

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
-use crate::engine::builder::{Builder, Built, Circumstances};
+use crate::engine::builder::{Builder, Built, Circumstances, Stage};
 use crate::engine::embed::Embedder;
 use crate::engine::publish::SnapshotCell;
 use crate::engine::trigger::TooManyTriggers;
@@ -110,12 +110,15 @@ impl Catalog {
 }
 
 /// Tells of long work once a second.
-fn progress_log(started: Instant) -> impl Fn(usize, usize) {
+fn progress_log(started: Instant) -> impl Fn(Stage, usize, usize) {
     let told = Cell::new(started);
-    move |embedded, embeddings| {
+    move |stage, done, of| {
         if told.get().elapsed() >= PROGRESS_INTERVAL {
             told.set(Instant::now());
-            info!(embedded, of = embeddings, "embedding playbooks");
+            match stage {
+                Stage::Embedding => info!(done, of, "embedding playbooks"),
+                Stage::Graph => info!(done, of, "building the graph of neighbours"),
+            }
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
 
 use super::{Outcome, ToolFormatArg, print, show, turn_text};
 use crate::app::catalog::Catalog;
@@ -20,6 +23,9 @@ use crate::format::diagnostic::{FileReport, Severity};
 use crate::server;
 use crate::store::directory::Refresh;
 use crate::transport::grpc;
+
+/// How often the sign of life moves while playbooks are loaded.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Findings that are shown before the answer.
 const FINDINGS_SHOWN: usize = 5;
@@ -57,11 +63,17 @@ pub(super) fn run(args: Args) -> Outcome {
         .map_err(|error| error.to_string())?
         .with_explain(true);
     let config = args.catalog.check()?;
+    let loading = ProgressBar::new_spinner().with_message("loading playbooks");
+    loading.enable_steady_tick(TICK);
     let embedder = server::embedder(&config)?;
-    let playbooks = load(&config)?;
+    let (playbooks, remarks) = load(&config)?;
     let catalog = Catalog::new(embedder);
     let agent = AgentId::default_agent();
     catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
+    loading.finish_and_clear();
+    for line in &remarks {
+        say(line);
+    }
     let reader = Reader::new(&catalog, MenuSigner::random(MENU_TTL_DEFAULT)?, Arc::new(SystemClock));
     let request = SelectRequest {
         agent_id: agent.to_string(),
@@ -80,35 +92,37 @@ pub(super) fn run(args: Args) -> Outcome {
     print(&if args.json { show::json(&show::menu_view(&response)) } else { show::menu_table(&response) })
 }
 
-fn load(config: &CatalogConfig) -> Result<Vec<Arc<Playbook>>, String> {
+/// The playbooks, and what there is to say about them before the answer.
+fn load(config: &CatalogConfig) -> Result<(Vec<Arc<Playbook>>, Vec<String>), String> {
     if config.skills.is_empty() {
-        return Ok(packs::starter_playbooks());
+        return Ok((packs::starter_playbooks(), Vec::new()));
     }
     let (_, Refresh { playbooks, reports, .. }) = server::read_directories(config)?;
-    warn(&reports);
+    let mut remarks = findings(&reports);
     if playbooks.is_empty() {
         let dirs: Vec<String> = config.skills.iter().map(|dir| text::escaped_path(dir)).collect();
-        say(&format!("no playbook was loaded from {}: each is a folder with a SKILL.md", dirs.join(", ")));
+        let dirs = dirs.join(", ");
+        remarks.push(format!("no playbook was loaded from {dirs}: each is a folder with a SKILL.md"));
     }
     if !config.untriggered_chosen
         && let Some(advice) = report::untriggered_advice(&playbooks, config.settings)
     {
-        say(&format!("advice: {advice}"));
+        remarks.push(format!("advice: {advice}"));
     }
-    Ok(playbooks)
+    Ok((playbooks, remarks))
 }
 
-/// Says which skills are there and not served, the first of them one by one; `maitred check` tells the rest.
-fn warn(reports: &[FileReport]) {
+/// Which skills are there and not served, the first of them one by one; `maitred check` tells the rest.
+fn findings(reports: &[FileReport]) -> Vec<String> {
     let findings = reports.iter().flat_map(|report| report.diagnostics.iter().map(|d| (&report.path, d)));
     let unserved: Vec<_> = findings.filter(|(_, finding)| finding.severity >= Severity::NotServed).collect();
-    for (path, finding) in unserved.iter().take(FINDINGS_SHOWN) {
-        say(&show::finding(path, finding));
-    }
+    let shown = unserved.iter().take(FINDINGS_SHOWN).map(|(path, finding)| show::finding(path, finding));
+    let mut lines: Vec<String> = shown.collect();
     if unserved.len() > FINDINGS_SHOWN {
         let more = unserved.len() - FINDINGS_SHOWN;
-        say(&format!("and {more} more; `maitred check` names them and says what to do"));
+        lines.push(format!("and {more} more; `maitred check` names them and says what to do"));
     }
+    lines
 }
 
 fn say(line: &str) {

@@ -252,6 +252,9 @@ fn why(item: &proto::MenuItem) -> String {
 fn remarks(response: &proto::SelectMenuResponse) -> String {
     let omitted = response.omitted.unwrap_or_default();
     let mut lines = Vec::new();
+    lines.extend(
+        response.semantic.as_ref().map(|status| status.detail.clone()).filter(|detail| !detail.is_empty()),
+    );
     let counts =
         [("always-on", omitted.always_on), ("triggered", omitted.triggered), ("relevant", omitted.semantic)];
     let cut: Vec<String> = counts

@@ -40,8 +40,20 @@ pub struct Built {
 pub struct Circumstances<'a> {
     /// The index that this one follows: parts of it may serve on.
     pub previous: Option<&'a AgentIndex>,
-    /// Told how many of how many texts are embedded.
-    pub progress: Option<&'a dyn Fn(usize, usize)>,
+    /// Told how far long work is.
+    pub progress: Option<&'a Progress<'a>>,
+}
+
+/// Told of a stage of a build how many of how many playbooks are done.
+pub type Progress<'a> = dyn Fn(Stage, usize, usize) + 'a;
+
+/// The stages of a build that may take seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Playbooks are embedded.
+    Embedding,
+    /// The graph of neighbours is built.
+    Graph,
 }
 
 impl Builder {
@@ -76,12 +88,14 @@ impl Builder {
         // A playbook that is never offered has no triggers to find and none to be ranked by.
         let lists = playbooks.iter().map(|p| if p.parts().explicit { &[] } else { p.triggers() });
         let triggers = TriggerIndex::build(lists, settings.trigger_match)?;
-        let progress = circumstances.progress.unwrap_or(&|_, _| {});
-        let Gathered { contents, failure, embedded } = self.contents.gather(&playbooks, progress);
+        let progress = circumstances.progress.unwrap_or(&|_, _, _| {});
+        let embedding = |done, of| progress(Stage::Embedding, done, of);
+        let Gathered { contents, failure, embedded } = self.contents.gather(&playbooks, &embedding);
         let lexical = Lexical::build(&contents.iter().map(|content| content.terms()).collect::<Vec<_>>());
         let previous = circumstances.previous.filter(|index| index.embedder.id() == self.embedder().id());
         let vectors = contents.iter().map(|content| content.vector().cloned()).collect();
-        let vectors = Vectors::build(vectors, previous.map(|index| &index.vectors), SCAN_MAX);
+        let graph = |done, of| progress(Stage::Graph, done, of);
+        let vectors = Vectors::build(vectors, previous.map(|index| &index.vectors), SCAN_MAX, &graph);
         let always_on = (0..)
             .zip(&contents)
             .filter(|(_, content)| is_always_on(content.playbook(), settings))

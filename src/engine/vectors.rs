@@ -40,6 +40,9 @@ const BUILD_WIDTH: usize = 100;
 const SEARCH_WIDTH: usize = 128;
 const LAYERS: usize = 16;
 
+/// Vectors that are inserted between two reports of progress.
+const INSERTS_BATCH: usize = 1_024;
+
 /// Vectors beside a graph, one in so many of its points, that make a new one worth its time; the same for points that no
 /// playbook has any more, of which there may be four times as many.
 const BESIDE_SHARE: usize = 20;
@@ -86,9 +89,14 @@ impl Distance<f32> for OneMinusCosine {
 
 impl Vectors {
     /// Over vectors in ordinal order, with the graph of `previous` where it still serves. `scan_max` is [`SCAN_MAX`] but
-    /// in tests and benches.
+    /// in tests and benches; `progress` is told how many of how many vectors a new graph holds.
     #[must_use]
-    pub fn build(by_ord: Vec<Option<Vector>>, previous: Option<&Self>, scan_max: usize) -> Self {
+    pub fn build(
+        by_ord: Vec<Option<Vector>>,
+        previous: Option<&Self>,
+        scan_max: usize,
+        progress: &dyn Fn(usize, usize),
+    ) -> Self {
         let mut built = Self { mean: mean(&by_ord), by_ord, near: None, rejected: None };
         if built.by_ord.iter().flatten().count() <= scan_max {
             return built;
@@ -96,7 +104,7 @@ impl Vectors {
         let present = previous.and_then(|vectors| Some(Arc::clone(&vectors.near.as_ref()?.graph)));
         built.near = present.and_then(|graph| Near::reuse(graph, &built.by_ord));
         if built.near.is_none() {
-            let graph = Graph::build(distinct(&built.by_ord));
+            let graph = Graph::build(distinct(&built.by_ord), progress);
             if graph.recall < RECALL_MIN {
                 built.rejected = Some(graph.recall);
             } else {
@@ -209,10 +217,13 @@ impl Near {
 }
 
 impl Graph {
-    fn build(points: Vec<Vector>) -> Self {
+    fn build(points: Vec<Vector>, progress: &dyn Fn(usize, usize)) -> Self {
         let hnsw = Hnsw::new(EDGES, points.len(), LAYERS, BUILD_WIDTH, OneMinusCosine);
         let ids: Vec<usize> = (0..points.len()).collect();
-        compute::map(&ids, |id| hnsw.insert((&points[*id], *id)));
+        for batch in ids.chunks(INSERTS_BATCH) {
+            compute::map(batch, |id| hnsw.insert((&points[*id], *id)));
+            progress(batch.last().map_or(0, |last| last + 1), points.len());
+        }
         let mut graph = Self { hnsw, points, strays: Vec::new(), recall: 0.0 };
         graph.strays = graph.lost();
         graph.recall = graph.measured_recall();

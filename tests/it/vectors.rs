@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn the_graph_finds_what_the_scan_finds(seed in any::<u32>(), count in 200..500_usize) {
-        let vectors = Vectors::build(clustered(seed.into(), count), None, 100);
+        let vectors = Vectors::build(clustered(seed.into(), count), None, 100, &|_, _| {});
         prop_assert!(!vectors.is_scanned());
         prop_assert!(vectors.recall().unwrap() >= RECALL_MIN);
         let turns = clustered(u64::from(seed) + 77, 40);
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn every_playbook_finds_itself(seed in any::<u32>(), count in 101..300_usize) {
         let all = clustered(seed.into(), count);
-        let vectors = Vectors::build(all.clone(), None, 100);
+        let vectors = Vectors::build(all.clone(), None, 100, &|_, _| {});
         for (ord, own) in (0..).map(PlaybookOrd::new).zip(all.iter().flatten()) {
             prop_assert!(proposed(&vectors, own, RECALL_NEIGHBOURS).contains(&ord));
         }
@@ -69,18 +69,18 @@ proptest! {
 #[test]
 fn a_graph_outlives_small_edits_and_not_great_ones() {
     let all = clustered(1, 400);
-    let first = Vectors::build(all.clone(), None, 100);
+    let first = Vectors::build(all.clone(), None, 100, &|_, _| {});
     // Two are gone, three are new, all others have moved by one.
     let mut edited = clustered(99, 3);
     edited.extend_from_slice(&all[2..]);
-    let second = Vectors::build(edited.clone(), Some(&first), 100);
+    let second = Vectors::build(edited.clone(), Some(&first), 100, &|_, _| {});
     assert_eq!(second.recall(), first.recall());
     for (ord, own) in (0..).map(PlaybookOrd::new).zip(edited.iter().flatten()) {
         let found = proposed(&second, own, RECALL_NEIGHBOURS);
         assert!(found.contains(&ord), "{ord:?}");
         assert!(found.iter().all(|ord| ord.index() < edited.len()));
     }
-    let others = Vectors::build(clustered(5, 400), Some(&first), 100);
+    let others = Vectors::build(clustered(5, 400), Some(&first), 100, &|_, _| {});
     let beside = proposed(&others, edited[0].as_ref().unwrap(), 1);
     assert!(beside.len() < 100, "the old graph would have left all {} beside it", beside.len());
 }
@@ -92,12 +92,12 @@ fn equal_vectors_and_missing_ones_are_no_trouble() {
         all[copy] = all[0].clone();
     }
     all[299] = None;
-    let vectors = Vectors::build(all.clone(), None, 100);
+    let vectors = Vectors::build(all.clone(), None, 100, &|_, _| {});
     let found = proposed(&vectors, all[0].as_ref().unwrap(), 32);
     assert!((0..60).map(PlaybookOrd::new).all(|ord| found.contains(&ord)));
     assert!(!found.contains(&PlaybookOrd::new(299)));
     for count in [0, 1, 3] {
-        let few = Vectors::build(all[..count].to_vec(), None, 100);
+        let few = Vectors::build(all[..count].to_vec(), None, 100, &|_, _| {});
         let nearest = few.nearest_by_scan(all[0].as_ref().unwrap(), 10);
         assert_eq!((few.is_scanned(), nearest.len()), (true, count));
     }
