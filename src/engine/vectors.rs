@@ -7,7 +7,7 @@
 //! against the scan; below [`RECALL_MIN`] it is not used. Points that do not find themselves are scanned, so that no
 //! playbook is out of reach. A graph outlives edits: vectors that it lacks are scanned, playbooks that are gone are passed
 //! over, and it is built anew only when too much has changed.
-//! **Cost**: a scan takes 35 to 85 ns a playbook, a search in the graph about 1 ms; a graph of 20,000 is built in 14 s.
+//! **Cost**: a scan takes 35 to 85 ns a playbook, a search in the graph about 1 ms; a graph of 20,000 is built in 22 s.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,8 +21,8 @@ use super::ord::PlaybookOrd;
 use crate::compute;
 
 /// Playbooks up to which every cosine is computed. Measured on 2026-12-02 on texts of random words (`benches/engine.rs`, 2
-/// cores of an x86-64 server): 8,000 are scanned in 0.3 ms and searched in 0.8 ms, 20,000 in 1.7 ms and 1.1 ms, 100,000 in
-/// 8 ms and 1.1 ms.
+/// cores of an x86-64 server): 8,000 are scanned in 0.4 ms and searched in 1.1 ms, 20,000 in 1.6 ms and 1.2 ms, 100,000 in
+/// 8.7 ms and 1.5 ms.
 pub const SCAN_MAX: usize = 16_384;
 
 /// Share of the true nearest neighbours that a graph must find.
