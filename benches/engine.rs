@@ -9,11 +9,19 @@ mod bodies;
 use bodies::Line;
 
 fn main() {
-    let mut lines = vec![bodies::embedding(60, 20_000), bodies::pooling_in_tensors(60, 5_000)];
-    for (playbooks, rounds) in [(30, 20_000), (1_000, 5_000), (20_000, 500)] {
+    // `cargo bench --bench engine -- quick` leaves out what takes minutes: the graphs of more than 2,000 vectors.
+    let is_quick = std::env::args().any(|argument| argument == "quick");
+    let mut lines = vec![
+        bodies::embedding(60, 20_000),
+        bodies::tokenising(60, 5_000),
+        bodies::pooling_in_tensors(60, 5_000),
+    ];
+    for (playbooks, rounds) in
+        [(30, 20_000), (1_000, 5_000), (20_000, 500)].into_iter().take(if is_quick { 2 } else { 3 })
+    {
         lines.push(bodies::selecting(playbooks, rounds));
     }
-    for count in [2_000, 8_000, 20_000, 100_000] {
+    for count in [2_000, 8_000, 20_000, 100_000].into_iter().take(if is_quick { 1 } else { 4 }) {
         lines.extend(bodies::nearest(count, 500));
     }
     print(&lines);

@@ -10,6 +10,7 @@ use maitred::domain::playbook::{Playbook, PlaybookParts};
 use maitred::domain::query::MenuQuery;
 use maitred::domain::slug::Slug;
 use maitred::engine::builder::{Builder, Circumstances};
+use maitred::engine::embed::wordpiece::WordPiece;
 use maitred::engine::embed::{EmbedScratch, Vector, builtin, dot};
 use maitred::engine::scratch::Scratch;
 use maitred::engine::select::select;
@@ -32,7 +33,7 @@ pub(crate) fn embedding(tokens: usize, rounds: usize) -> Line {
     let model = builtin::model();
     let text = Words::new(1).text(tokens);
     let mut scratch = EmbedScratch::default();
-    let mut sum = vec![0.0; model.dimensions()];
+    let mut sum = vec![0.0; model.about().dimensions];
     let (p50_us, p99_us) = time(rounds, || {
         sum.fill(0.0);
         model.add(black_box(&text), 1.0, &mut scratch, &mut sum).expect("the built-in model works");
@@ -49,6 +50,25 @@ pub(crate) fn embedding(tokens: usize, rounds: usize) -> Line {
     });
     let what = format!("embed a turn of {token_count} tokens");
     Line { what, p50_us, p99_us, floor: "rows of f32 summed", floor_us, remark: String::new() }
+}
+
+/// Tokenises a turn of so many tokens by the crate `tokenizers`; the floor is our own reader.
+pub(crate) fn tokenising(tokens: usize, rounds: usize) -> Line {
+    let json = include_bytes!("../../models/static/tokenizer.json");
+    let theirs = tokenizers::Tokenizer::from_bytes(json).expect("the built-in tokenizer");
+    let ours = WordPiece::parse(json).expect("the built-in tokenizer");
+    let text = Words::new(1).text(tokens);
+    let (p50_us, p99_us) = time(rounds, || {
+        black_box(theirs.encode_fast(black_box(text.as_str()), false).expect("a text of words"));
+    });
+    let (mut word, mut ids) = (String::new(), Vec::new());
+    let (floor_us, _) = time(rounds, || {
+        ids.clear();
+        ours.collect(black_box(&text), usize::MAX, &mut word, &mut ids);
+        black_box(&ids);
+    });
+    let what = format!("tokenise {} tokens by the crate", ids.len());
+    Line { what, p50_us, p99_us, floor: "our own reader", floor_us, remark: String::new() }
 }
 
 /// Pools a turn of so many tokens as tensors would; the floor is the model's own way.
@@ -69,7 +89,7 @@ pub(crate) fn pooling_in_tensors(tokens: usize, rounds: usize) -> Line {
     let model = builtin::model();
     let text = Words::new(1).text(tokens);
     let mut scratch = EmbedScratch::default();
-    let mut sum = vec![0.0; model.dimensions()];
+    let mut sum = vec![0.0; model.about().dimensions];
     let (floor_us, _) = time(rounds, || {
         model.add(black_box(&text), 1.0, &mut scratch, &mut sum).expect("the built-in model works");
     });
@@ -226,18 +246,11 @@ impl Words {
     }
 
     fn playbook(&mut self, at: usize) -> Arc<Playbook> {
+        let slug = Slug::parse(&format!("playbook-{at}")).expect("a valid name");
         let parts = PlaybookParts {
-            slug: Slug::parse(&format!("playbook-{at}")).expect("a valid name"),
             title: Some(self.text(3)),
-            description: self.text(24),
-            triggers: Vec::new(),
-            triggers_wanted: false,
-            order: None,
-            explicit: false,
-            license: None,
-            source: None,
-            metadata: Vec::new(),
             body: self.text(300),
+            ..PlaybookParts::new(slug, self.text(24))
         };
         Arc::new(Playbook::new(parts).expect("within the limits"))
     }

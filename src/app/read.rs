@@ -169,7 +169,7 @@ impl Reader {
             menu_digest: offer::menu_digest(&menu),
             runs: if request.run_id.is_some() { RunsStatus::Unavailable } else { RunsStatus::NotAsked },
             revision,
-            model_id: self.embedder.id(),
+            model_id: self.embedder.about().id,
             menu,
         })
     }

@@ -52,7 +52,7 @@ impl TurnQueue {
     /// The vector of a turn; none when the model is immediate.
     pub async fn embed(&self, query: &MenuQuery) -> Option<TurnVector> {
         let waiting = self.waiting.as_ref()?;
-        if !self.embedder.scripts().most_of(query.turn()) {
+        if !self.embedder.about().scripts.most_of(query.turn()) {
             return Some(TurnVector::without(Outcome::ScriptNotCovered));
         }
         let (answer, answered) = oneshot::channel();

@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 fn teacher_width(teacher: &Bert) -> usize {
     use crate::engine::embed::Embedder as _;
-    teacher.dimensions()
+    teacher.about().dimensions
 }
 
 fn corpus(files: &[PathBuf]) -> Result<Corpus, String> {
@@ -119,7 +119,7 @@ fn corpus(files: &[PathBuf]) -> Result<Corpus, String> {
 fn vectors(teacher: &Bert, corpus: &Corpus, keep: Option<&Path>) -> Result<Vec<Vector>, String> {
     use crate::engine::embed::Embedder as _;
     if let Some(file) = keep.filter(|file| file.exists())
-        && let Some(vectors) = kept::read(&read(file)?, teacher.id(), corpus)
+        && let Some(vectors) = kept::read(&read(file)?, teacher.about().id, corpus)
     {
         return Ok(vectors);
     }
@@ -129,7 +129,7 @@ fn vectors(teacher: &Bert, corpus: &Corpus, keep: Option<&Path>) -> Result<Vec<V
     bar.finish_and_clear();
     let vectors = made.map_err(|error| error.to_string())?;
     if let Some(file) = keep {
-        let bytes = kept::write(&vectors, teacher.id(), corpus).map_err(|error| error.to_string())?;
+        let bytes = kept::write(&vectors, teacher.about().id, corpus).map_err(|error| error.to_string())?;
         fs::write(file, bytes).map_err(|error| format!("{}: {error}", escaped_path(file)))?;
     }
     Ok(vectors)

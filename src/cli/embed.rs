@@ -25,8 +25,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
     let mut text = String::new();
-    let read = std::io::stdin().take(TEXTS_BYTES_MAX).read_to_string(&mut text);
-    read.map_err(|error| format!("standard input: {error}"))?;
+    let read = std::io::stdin().take(TEXTS_BYTES_MAX + 1).read_to_string(&mut text);
+    if read.map_err(|error| format!("standard input: {error}"))? as u64 > TEXTS_BYTES_MAX {
+        return Err(format!("standard input has more than {TEXTS_BYTES_MAX} bytes; embed it in parts"));
+    }
     let texts: Vec<&str> = text.lines().collect();
     let vectors = embedder.embed(&texts).map_err(|error| error.to_string())?;
     let mut lines = String::new();

@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         ));
     }
     let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
-    let model_id = embedder.id().to_string();
+    let model_id = embedder.about().id.to_string();
     let builder = Builder::new(embedder);
     let mut sets = Vec::new();
     for (corpus, queries) in args.corpus.iter().zip(&args.queries) {
@@ -196,18 +196,12 @@ fn read_corpus(corpus: &Path) -> Result<Corpus, String> {
         let body = prefix_bytes(&written, BODY_BYTES_MAX);
         cut += usize::from(description.len() < line.description.trim().len() || body.len() < written.len());
         let title = line.name.map(|name| characters(&name.replace(['-', '_'], " "), TITLE_CHARS_MAX));
+        let slug = Slug::parse(&format!("p{at:06}")).map_err(|error| error.to_string())?;
+        let description = if description.is_empty() { line.id.clone() } else { description };
         let parts = PlaybookParts {
-            slug: Slug::parse(&format!("p{at:06}")).map_err(|error| error.to_string())?,
             title: title.filter(|title| !title.trim().is_empty()),
-            description: if description.is_empty() { line.id.clone() } else { description },
-            triggers: Vec::new(),
-            triggers_wanted: false,
-            order: None,
-            explicit: false,
-            license: None,
-            source: None,
-            metadata: Vec::new(),
             body: body.to_owned(),
+            ..PlaybookParts::new(slug, description)
         };
         let named = |error| format!("{} line {}: {error:?}", escaped_path(corpus), at + 1);
         playbooks.push(Arc::new(Playbook::new(parts).map_err(named)?));

@@ -43,6 +43,26 @@ pub struct PlaybookParts {
     pub body: String,
 }
 
+impl PlaybookParts {
+    /// Of a name and a description alone.
+    #[must_use]
+    pub fn new(slug: Slug, description: impl Into<String>) -> Self {
+        Self {
+            slug,
+            title: None,
+            description: description.into(),
+            triggers: Vec::new(),
+            triggers_wanted: false,
+            order: None,
+            explicit: false,
+            license: None,
+            source: None,
+            metadata: Vec::new(),
+            body: String::new(),
+        }
+    }
+}
+
 /// A part that is out of bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybookError {

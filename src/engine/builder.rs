@@ -92,7 +92,8 @@ impl Builder {
         let embedding = |done, of| progress(Stage::Embedding, done, of);
         let Gathered { contents, failure, embedded } = self.contents.gather(&playbooks, &embedding);
         let lexical = Lexical::build(&contents.iter().map(|content| content.terms()).collect::<Vec<_>>());
-        let previous = circumstances.previous.filter(|index| index.embedder.id() == self.embedder().id());
+        let previous =
+            circumstances.previous.filter(|index| index.embedder.about().id == self.embedder().about().id);
         let vectors = contents.iter().map(|content| content.vector().cloned()).collect();
         let graph = |done, of| progress(Stage::Graph, done, of);
         let vectors = Vectors::build(vectors, previous.map(|index| &index.vectors), SCAN_MAX, &graph);

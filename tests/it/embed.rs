@@ -162,7 +162,7 @@ proptest! {
 
 /// The vector of a text by the way that turns take.
 fn alone(embedder: &dyn Embedder, text: &str) -> Option<Vector> {
-    let mut sum = vec![0.0; embedder.dimensions()];
+    let mut sum = vec![0.0; embedder.about().dimensions];
     let found = embedder.add(text, 1.0, &mut EmbedScratch::default(), &mut sum).unwrap();
     found.then(|| sum.into())
 }
@@ -180,8 +180,8 @@ fn a_long_neighbour_changes_nothing() {
 #[test]
 fn the_built_in_model_knows_what_is_near() {
     let model = builtin::model();
-    assert_eq!(model.dimensions(), 256);
-    assert_eq!(model.scripts().names().collect::<Vec<_>>(), ["Latin"]);
+    assert_eq!(model.about().dimensions, 256);
+    assert_eq!(model.about().scripts.names().collect::<Vec<_>>(), ["Latin"]);
     let near = |a: &str, b: &str| dot(&alone(&*model, a).unwrap(), &alone(&*model, b).unwrap());
     let refund = "the customer wants their money back";
     assert!(near(refund, "issue a refund") > near(refund, "deploy the service") + 0.1);
@@ -194,11 +194,11 @@ fn the_built_in_model_knows_what_is_near() {
 fn a_directory_is_the_model_that_its_files_make() {
     let (eight, sixteen) = (models::static_model(1, 8, Dtype::F16), models::transformer(1));
     let (eight, sixteen) = (open(&eight).unwrap(), open(&sixteen).unwrap());
-    assert_eq!((eight.dimensions(), eight.is_immediate()), (8, true));
-    assert_eq!((sixteen.dimensions(), sixteen.is_immediate()), (16, false));
+    assert_eq!((eight.about().dimensions, eight.is_immediate()), (8, true));
+    assert_eq!((sixteen.about().dimensions, sixteen.is_immediate()), (16, false));
     let again = open(&models::static_model(1, 8, Dtype::F16)).unwrap();
-    assert_eq!(eight.id(), again.id());
-    assert_ne!(eight.id(), open(&models::static_model(2, 8, Dtype::F16)).unwrap().id());
+    assert_eq!(eight.about().id, again.about().id);
+    assert_ne!(eight.about().id, open(&models::static_model(2, 8, Dtype::F16)).unwrap().about().id);
 }
 
 fn check_refused(files: &Files, sentence: &str) {

@@ -13,19 +13,7 @@ pub(crate) const RANKED: AgentSettings =
 
 /// What a playbook is made of when only its name and description matter.
 pub(crate) fn parts(slug: &str, description: &str) -> PlaybookParts {
-    PlaybookParts {
-        slug: Slug::parse(slug).unwrap(),
-        title: None,
-        description: description.to_owned(),
-        triggers: Vec::new(),
-        triggers_wanted: false,
-        order: None,
-        explicit: false,
-        license: None,
-        source: None,
-        metadata: Vec::new(),
-        body: String::new(),
-    }
+    PlaybookParts::new(Slug::parse(slug).unwrap(), description)
 }
 
 /// A playbook with triggers, separated by `|`; none when the text is empty.

@@ -9,7 +9,7 @@ use maitred::domain::query::MenuQuery;
 use maitred::engine::builder::{Builder, Circumstances};
 use maitred::engine::embed::script::Covered;
 use maitred::engine::embed::turn::Outcome;
-use maitred::engine::embed::{EmbedError, EmbedScratch, Embedder, ModelId, Vector, builtin};
+use maitred::engine::embed::{About, EmbedError, EmbedScratch, Embedder, ModelId, Vector, builtin};
 use maitred::engine::scratch::Scratch;
 use maitred::engine::select::{select, select_embedded};
 use maitred::engine::snapshot::AgentIndex;
@@ -26,27 +26,21 @@ use crate::models;
 struct Troubled {
     fails: bool,
     takes: Duration,
-    covered: Covered,
+    about: About,
 }
 
 impl Troubled {
     fn new(fails: bool, takes: Duration) -> Arc<Self> {
         let words: Vec<String> = (0..500).map(|at| format!("aa{at}")).collect();
-        Arc::new(Self { fails, takes, covered: Covered::by(words.iter().map(String::as_str)) })
+        let scripts = Covered::by(words.iter().map(String::as_str));
+        let id = ModelId::of_files([b"troubled".as_slice()]);
+        Arc::new(Self { fails, takes, about: About { id, dimensions: 2, scripts } })
     }
 }
 
 impl Embedder for Troubled {
-    fn id(&self) -> ModelId {
-        ModelId::of_files([b"troubled".as_slice()])
-    }
-
-    fn dimensions(&self) -> usize {
-        2
-    }
-
-    fn scripts(&self) -> &Covered {
-        &self.covered
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn is_immediate(&self) -> bool {
@@ -176,5 +170,5 @@ async fn a_server_runs_with_a_sentence_transformer_of_ones_own() {
     // The small vocabulary covers no script.
     assert_eq!((semantic.state(), answer.items[0].slug.as_str()), (Sent::ScriptNotCovered, "shed"));
     let own = maitred::store::model::open(dir.path()).unwrap();
-    assert_eq!(semantic.model_id, own.id().to_string());
+    assert_eq!(semantic.model_id, own.about().id.to_string());
 }

@@ -149,5 +149,5 @@ fn a_model_of_another_id_never_meets_old_vectors() {
     assert_eq!(cosine(&after), cosine(&alone));
     assert_ne!(cosine(&after), cosine(&first));
     let builtin = build(builtin::model(), Some(&after));
-    assert_eq!(builtin.embedder().dimensions(), 256);
+    assert_eq!(builtin.embedder().about().dimensions, 256);
 }

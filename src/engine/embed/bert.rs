@@ -13,7 +13,10 @@ use candle_transformers::models::bert::{BertModel, Config};
 use serde::Deserialize;
 use tokenizers::Tokenizer;
 
-use super::{EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, normalize, script, tokens};
+use super::{
+    About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, add_weighted, normalize, script,
+    tokens,
+};
 use crate::compute;
 
 /// The names of the files, for errors.
@@ -27,12 +30,10 @@ const BATCH_TOKENS_MAX: usize = 1_024;
 
 /// A sentence transformer.
 pub struct Bert {
-    id: ModelId,
+    about: About,
     model: BertModel,
     tokenizer: Tokenizer,
-    scripts: script::Covered,
     pooling: Pooling,
-    dimensions: usize,
     /// Tokens of an empty text.
     special_count: usize,
 }
@@ -98,8 +99,8 @@ impl Bert {
                 .chain(files.sentence),
         );
         let empty = tokenizer.encode_fast("", true).map_err(|error| ModelError::new(TOKENIZER, error))?;
-        let (special_count, dimensions) = (empty.len(), config.hidden_size);
-        Ok(Self { id, model, tokenizer, scripts, pooling, dimensions, special_count })
+        let about = About { id, dimensions: config.hidden_size, scripts };
+        Ok(Self { about, model, tokenizer, pooling, special_count: empty.len() })
     }
 
     /// The token ids of a text, with the special ones, as the model reads them.
@@ -174,24 +175,13 @@ impl Bert {
 
 impl fmt::Debug for Bert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bert")
-            .field("id", &self.id)
-            .field("dimensions", &self.dimensions)
-            .finish_non_exhaustive()
+        f.debug_struct("Bert").field("about", &self.about).finish_non_exhaustive()
     }
 }
 
 impl Embedder for Bert {
-    fn id(&self) -> ModelId {
-        self.id
-    }
-
-    fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    fn scripts(&self) -> &script::Covered {
-        &self.scripts
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn is_immediate(&self) -> bool {
@@ -219,7 +209,7 @@ impl Embedder for Bert {
             return Ok(false);
         }
         let vector = self.forward(&[&ids])?.swap_remove(0);
-        sum.iter_mut().zip(vector.iter()).for_each(|(sum, x)| *sum += weight * x);
+        add_weighted(sum, weight, &vector);
         Ok(true)
     }
 }

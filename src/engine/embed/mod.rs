@@ -23,14 +23,8 @@ pub type Vector = Arc<[f32]>;
 
 /// A model of text.
 pub trait Embedder: fmt::Debug + Send + Sync {
-    /// Which model this is: its files, not its place.
-    fn id(&self) -> ModelId;
-
-    /// Numbers of a vector.
-    fn dimensions(&self) -> usize;
-
-    /// The scripts that its vocabulary covers.
-    fn scripts(&self) -> &script::Covered;
+    /// What it says of itself.
+    fn about(&self) -> &About;
 
     /// Whether a text costs microseconds, so that it may be embedded where requests are answered.
     fn is_immediate(&self) -> bool;
@@ -53,6 +47,17 @@ pub trait Embedder: fmt::Debug + Send + Sync {
         scratch: &mut EmbedScratch,
         sum: &mut [f32],
     ) -> Result<bool, EmbedError>;
+}
+
+/// What a model says of itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Which model this is: its files, not its place.
+    pub id: ModelId,
+    /// Numbers of a vector.
+    pub dimensions: usize,
+    /// The scripts that its vocabulary covers.
+    pub scripts: script::Covered,
 }
 
 /// The buffers of one embedding.
@@ -142,6 +147,14 @@ impl fmt::Display for EmbedError {
 }
 
 impl std::error::Error for EmbedError {}
+
+/// Adds a vector to a sum, `weight` times.
+pub fn add_weighted(sum: &mut [f32], weight: f32, vector: &[f32]) {
+    debug_assert_eq!(sum.len(), vector.len());
+    for (sum, x) in sum.iter_mut().zip(vector) {
+        *sum += weight * x;
+    }
+}
 
 /// Gives `vector` unit length; `false` when it is zero.
 ///

@@ -11,7 +11,9 @@ use std::ops::Range;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use super::tokens::Tokens;
-use super::{EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, normalize, script};
+use super::{
+    About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, add_weighted, normalize,
+};
 use crate::compute;
 
 /// Tokens of a text that are pooled at most, as in Model2Vec.
@@ -30,13 +32,11 @@ const TEXTS_TASK: usize = 64;
 /// A static model.
 #[derive(Debug)]
 pub struct StaticModel {
-    id: ModelId,
+    about: About,
     tokens: Tokens,
-    scripts: script::Covered,
     file: Cow<'static, [u8]>,
     rows: Range<usize>,
     format: RowFormat,
-    dimensions: usize,
     /// The factor of each token; none means 1 for each.
     weights: Option<Vec<f32>>,
     /// The row of each token; none means its id.
@@ -95,8 +95,8 @@ impl StaticModel {
         let start = view.data().as_ptr() as usize - tensors.as_ptr() as usize;
         let rows = start..start + view.data().len();
         let id = ModelId::of_files([&*tensors, tokenizer]);
-        let scripts = tokens.scripts();
-        Ok(Self { id, tokens, scripts, rows, format, dimensions, weights, mapping, file: tensors })
+        let about = About { id, dimensions, scripts: tokens.scripts() };
+        Ok(Self { about, tokens, rows, format, weights, mapping, file: tensors })
     }
 
     /// The ids that a text is pooled from.
@@ -108,7 +108,7 @@ impl StaticModel {
     /// The row of a token, as numbers, with its weight. For tests and tools: the model sums rows without this.
     #[must_use]
     pub fn row(&self, id: u32) -> Vec<f32> {
-        let mut row = vec![0.0; self.dimensions];
+        let mut row = vec![0.0; self.about.dimensions];
         self.add_row(id, &mut row);
         row
     }
@@ -116,7 +116,7 @@ impl StaticModel {
     fn pool(&self, text: &str, scratch: &mut EmbedScratch) -> Result<bool, EmbedError> {
         self.ids(text, scratch);
         scratch.sum.clear();
-        scratch.sum.resize(self.dimensions, 0.0);
+        scratch.sum.resize(self.about.dimensions, 0.0);
         for id in &scratch.ids {
             self.add_row(*id, &mut scratch.sum);
         }
@@ -126,7 +126,7 @@ impl StaticModel {
     fn add_row(&self, id: u32, sum: &mut [f32]) {
         let weight = self.weights.as_ref().map_or(1.0, |weights| weights[id as usize]);
         let row = self.mapping.as_ref().map_or(id, |mapping| mapping[id as usize]) as usize;
-        let bytes = self.dimensions * self.format.bytes();
+        let bytes = self.about.dimensions * self.format.bytes();
         let row = &self.file[self.rows.clone()][row * bytes..(row + 1) * bytes];
         match self.format {
             RowFormat::I8 => {
@@ -149,16 +149,8 @@ impl StaticModel {
 }
 
 impl Embedder for StaticModel {
-    fn id(&self) -> ModelId {
-        self.id
-    }
-
-    fn dimensions(&self) -> usize {
-        self.dimensions
-    }
-
-    fn scripts(&self) -> &script::Covered {
-        &self.scripts
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn is_immediate(&self) -> bool {
@@ -186,7 +178,7 @@ impl Embedder for StaticModel {
     ) -> Result<bool, EmbedError> {
         let found = self.pool(text, scratch)?;
         if found {
-            sum.iter_mut().zip(&scratch.sum).for_each(|(sum, x)| *sum += weight * x);
+            add_weighted(sum, weight, &scratch.sum);
         }
         Ok(found)
     }

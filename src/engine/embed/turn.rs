@@ -2,7 +2,7 @@
 //!
 //! `vector = normalise(Σ weight · vector(piece))`. **Cost**: that of its pieces.
 
-use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
+use super::{EmbedError, EmbedScratch, Embedder, Vector, add_weighted, normalize};
 use crate::domain::query::MenuQuery;
 use crate::engine::window::embedded_ends;
 
@@ -42,7 +42,7 @@ impl TurnVector {
     /// Embeds a turn in place.
     pub fn embed(&mut self, embedder: &dyn Embedder, query: &MenuQuery, scratch: &mut EmbedScratch) {
         self.begin(embedder);
-        if !embedder.scripts().most_of(query.turn()) {
+        if !embedder.about().scripts.most_of(query.turn()) {
             self.outcome = Outcome::ScriptNotCovered;
             return;
         }
@@ -63,8 +63,8 @@ impl TurnVector {
         let sum = vectors.map(|vectors| {
             let mut found = false;
             for ((_, weight), vector) in pieces(query).zip(vectors) {
-                for (sum, x) in turn.values.iter_mut().zip(vector.iter().flat_map(|vector| vector.iter())) {
-                    *sum += weight * x;
+                if let Some(vector) = vector {
+                    add_weighted(&mut turn.values, weight, &vector);
                     found = true;
                 }
             }
@@ -76,7 +76,7 @@ impl TurnVector {
 
     fn begin(&mut self, embedder: &dyn Embedder) {
         self.values.clear();
-        self.values.resize(embedder.dimensions(), 0.0);
+        self.values.resize(embedder.about().dimensions, 0.0);
     }
 
     fn finish(&mut self, found: Result<bool, EmbedError>) {
