@@ -3,13 +3,13 @@
 //! **Invariants**: one change at a time; readers keep the old snapshot until the new one is complete; an unchanged
 //! catalogue keeps its revision. **Threads**: called off the request path; building runs on the compute pool.
 
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::watch;
 use tracing::{info, warn};
 
+use super::report::Pace;
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
@@ -17,9 +17,6 @@ use crate::engine::builder::{Builder, Built, Circumstances, Stage};
 use crate::engine::embed::Embedder;
 use crate::engine::publish::SnapshotCell;
 use crate::engine::trigger::TooManyTriggers;
-
-/// How often long work is told of.
-const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Writes to the cell that readers read from.
 #[derive(Debug)]
@@ -74,7 +71,7 @@ impl Catalog {
         }
         let started = Instant::now();
         let previous = self.cell.read(|snapshot| snapshot.shared_agent(agent));
-        let progress = progress_log(started);
+        let progress = progress_log();
         let circumstances = Circumstances { previous: previous.as_deref(), progress: Some(&progress) };
         let Built { index, embedded, failure } = self.builder.build(playbooks, settings, circumstances)?;
         if let Some(error) = failure {
@@ -109,12 +106,10 @@ impl Catalog {
     }
 }
 
-/// Tells of long work once a second.
-fn progress_log(started: Instant) -> impl Fn(Stage, usize, usize) {
-    let told = Cell::new(started);
+fn progress_log() -> impl Fn(Stage, usize, usize) {
+    let pace = Pace::start();
     move |stage, done, of| {
-        if told.get().elapsed() >= PROGRESS_INTERVAL {
-            told.set(Instant::now());
+        if pace.is_due() {
             match stage {
                 Stage::Embedding => info!(done, of, "embedding playbooks"),
                 Stage::Graph => info!(done, of, "building the graph of neighbours"),

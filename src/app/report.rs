@@ -1,6 +1,8 @@
 //! What there is to say about files, in the log: each finding once, where a person sees it.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tracing::{debug, info, warn};
 
@@ -9,6 +11,32 @@ use crate::domain::playbook::Playbook;
 use crate::domain::text;
 use crate::engine::builder::is_always_on;
 use crate::format::diagnostic::{FileReport, Severity};
+
+/// How often long work is told of.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// When long work was last told of: short work never is.
+#[derive(Debug)]
+pub struct Pace(Mutex<Instant>);
+
+impl Pace {
+    /// From now on.
+    #[must_use]
+    pub fn start() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    /// Whether it is time to tell again.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = told.elapsed() >= PROGRESS_INTERVAL;
+        if is_due {
+            *told = Instant::now();
+        }
+        is_due
+    }
+}
 
 /// Logs the findings: refusals and warnings as such, notes for those who look for them.
 pub fn log(reports: &[FileReport]) {
@@ -24,6 +52,13 @@ pub fn log(reports: &[FileReport]) {
                 Severity::Note => debug!(%path, line, hint, "{message}"),
             }
         }
+    }
+}
+
+/// Logs how many of how many files are read, when it is time to.
+pub fn log_reading(pace: &Pace, done: usize, of: usize) {
+    if pace.is_due() {
+        info!(done, of, "reading skills");
     }
 }
 

@@ -104,14 +104,18 @@ impl Vectors {
         let present = previous.and_then(|vectors| Some(Arc::clone(&vectors.near.as_ref()?.graph)));
         built.near = present.and_then(|graph| Near::reuse(graph, &built.by_ord));
         if built.near.is_none() {
-            let graph = Graph::build(distinct(&built.by_ord), progress);
-            if graph.recall < RECALL_MIN {
-                built.rejected = Some(graph.recall);
-            } else {
-                built.near = Some(Near::over(Arc::new(graph), &built.by_ord));
-            }
+            built.adopt(Graph::build(distinct(&built.by_ord), progress));
         }
         built
+    }
+
+    /// Takes a new graph if it finds enough.
+    fn adopt(&mut self, graph: Graph) {
+        if graph.recall < RECALL_MIN {
+            self.rejected = Some(graph.recall);
+        } else {
+            self.near = Some(Near::over(Arc::new(graph), &self.by_ord));
+        }
     }
 
     /// The cosine of a unit vector and a playbook's.
@@ -224,6 +228,10 @@ impl Graph {
             compute::map(batch, |id| hnsw.insert((&points[*id], *id)));
             progress(batch.last().map_or(0, |last| last + 1), points.len());
         }
+        Self::checked(hnsw, points)
+    }
+
+    fn checked(hnsw: Hnsw<'static, f32, OneMinusCosine>, points: Vec<Vector>) -> Self {
         let mut graph = Self { hnsw, points, strays: Vec::new(), recall: 0.0 };
         graph.strays = graph.lost();
         graph.recall = graph.measured_recall();
@@ -321,4 +329,28 @@ fn float(count: usize) -> f32 {
 
 fn position(index: usize) -> u32 {
     u32::try_from(index).expect("an agent has fewer than 2^32 playbooks")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_that_finds_too_little_is_not_used() {
+        let points: Vec<Vector> = (0..200_u16)
+            .map(|at| {
+                let (sin, cos) = (f32::from(at) / 40.0).sin_cos();
+                Vector::from([sin, cos])
+            })
+            .collect();
+        let by_ord: Vec<_> = points.iter().cloned().map(Some).collect();
+        let half = Hnsw::new(EDGES, points.len(), LAYERS, BUILD_WIDTH, OneMinusCosine);
+        for at in (0..points.len()).step_by(2) {
+            half.insert((&points[at], at));
+        }
+        let mut vectors = Vectors::build(by_ord, None, SCAN_MAX, &|_, _| {});
+        vectors.adopt(Graph::checked(half, points));
+        let recall = vectors.rejected_recall().expect("half of the points are not there to be found");
+        assert!(recall < 0.8 && vectors.is_scanned() && vectors.recall().is_none(), "{recall}");
+    }
 }

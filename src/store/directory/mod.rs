@@ -12,12 +12,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 pub use self::discover::{DiscoverError, Discovery, Found, discover};
 pub use self::read::read;
 pub use self::watch::{Watch, watch};
 
+use crate::app::report::{self, Pace};
 use crate::compute;
 use crate::domain::limits::{DIRECTORY_LEVELS_MAX, PLAYBOOKS_MAX};
 use crate::domain::playbook::Playbook;
@@ -144,7 +146,12 @@ impl Directory {
                 || self.files.get(&found.path).is_none_or(|known| known.found.stamp != found.stamp)
         };
         let changed: Vec<&Found> = found.iter().filter(is_changed).collect();
-        let parsed = compute::map(&changed, |found| read(found));
+        let (pace, read_count) = (Pace::start(), AtomicUsize::new(0));
+        let parsed = compute::map(&changed, |found| {
+            let parsed = read(found);
+            report::log_reading(&pace, read_count.fetch_add(1, Ordering::Relaxed) + 1, changed.len());
+            parsed
+        });
         for (found, Parsed { playbook, mut diagnostics }) in changed.into_iter().zip(parsed) {
             let last_good = self.files.get(&found.path).and_then(|known| known.playbook.clone());
             if playbook.is_none() && last_good.is_some() {
