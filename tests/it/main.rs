@@ -6,6 +6,7 @@ mod fixture;
 mod harness;
 
 mod cli;
+mod cli_model;
 mod embed;
 mod grpc;
 mod menu;
