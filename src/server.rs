@@ -26,7 +26,7 @@ use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
 use crate::config::{CatalogConfig, ServeConfig};
 use crate::domain::agent::AgentId;
 use crate::domain::playbook::Playbook;
-use crate::engine::embed::{Embedder, builtin};
+use crate::engine::embed::{About, Embedder, builtin};
 use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
 use crate::store::model;
 use crate::transport::grpc::{self, RefusalLayer};
@@ -72,7 +72,11 @@ pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
 /// # Errors
 /// What keeps it from starting, in a sentence.
 pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running, ServeError> {
-    let catalog = Arc::new(Catalog::new(embedder(&config.catalog)?));
+    let embedder = embedder(&config.catalog)?;
+    let About { id, dimensions, scripts } = embedder.about();
+    let scripts = scripts.names().collect::<Vec<_>>().join(", ");
+    info!(%id, dimensions, scripts, "embedding model");
+    let catalog = Arc::new(Catalog::new(embedder));
     let watching = load(&config.catalog, &catalog)?;
     let signer = signer(&config)?;
     let reader = Arc::new(Reader::new(&catalog, signer, clock));

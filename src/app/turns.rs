@@ -43,12 +43,6 @@ impl TurnQueue {
         Self { embedder, waiting: Some(waiting) }
     }
 
-    /// The model.
-    #[must_use]
-    pub fn embedder(&self) -> &Arc<dyn Embedder> {
-        &self.embedder
-    }
-
     /// The vector of a turn; none when the model is immediate.
     pub async fn embed(&self, query: &MenuQuery) -> Option<TurnVector> {
         let waiting = self.waiting.as_ref()?;
