@@ -7,15 +7,35 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::app::admit::AdmissionLimits;
 use crate::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
-use crate::domain::limits::{MENU_TTL_DEFAULT, PLAYBOOKS_DEFAULT, PLAYBOOKS_MAX};
-use crate::telemetry::LogFormat;
+use crate::domain::limits::{
+    CONNECTION_AGE_DEFAULT, CONNECTIONS_DEFAULT, IN_FLIGHT_DEFAULT, MENU_TTL_DEFAULT, PLAYBOOKS_DEFAULT,
+    PLAYBOOKS_MAX,
+};
+use crate::telemetry::log::LogFormat;
+use crate::transport::connection::ConnectionLimits;
 
 /// Where the server listens unless told otherwise.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:50051";
 
 /// How long a menu token may be made to hold: a day; it stands for one turn.
 const MENU_TTL_SECS_MAX: u64 = 24 * 60 * 60;
+
+/// Where metrics and probes are unless told otherwise.
+pub const HTTP_DEFAULT: &str = "127.0.0.1:50052";
+
+/// What turns a door off.
+const OFF: &str = "off";
+
+/// How long the notice before a drain may be made to take: a minute.
+const DRAIN_NOTICE_MS_MAX: u64 = 60_000;
+
+/// How old connections may be allowed to get: a week.
+const CONNECTION_AGE_SECS_MAX: u64 = 7 * 24 * 60 * 60;
+
+/// Bounds of calls and connections that are more than any machine bears.
+const COUNT_MAX: usize = 1_000_000;
 
 /// How long a drain may be made to take: an hour.
 const DRAIN_SECS_MAX: u64 = 60 * 60;
@@ -94,6 +114,37 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SECS", default_value_t = 10, env = "MAITRED_DRAIN_SECS")]
     pub drain_secs: u64,
 
+    /// How long to go on taking calls after SIGTERM while health says NOT_SERVING already, in milliseconds: until load
+    /// balancers have noticed.
+    #[arg(long, value_name = "MS", default_value_t = 500, env = "MAITRED_DRAIN_NOTICE_MS")]
+    pub drain_notice_ms: u64,
+
+    /// Where metrics and probes are (/metrics, /healthz, /readyz): a loopback address with a port, unix:PATH, or off.
+    #[arg(long, value_name = "ADDR", default_value = HTTP_DEFAULT, env = "MAITRED_HTTP")]
+    pub http: String,
+
+    /// How many calls may be in flight; further ones are refused with RESOURCE_EXHAUSTED and the time to come back.
+    #[arg(long, value_name = "N", default_value_t = IN_FLIGHT_DEFAULT, env = "MAITRED_MAX_IN_FLIGHT")]
+    pub max_in_flight: usize,
+
+    /// How many calls may wait for a processor; further ones are refused in the same way, at once. The last of them
+    /// waits for N times the time of a call, divided by the number of processors.
+    #[arg(long, value_name = "N", default_value_t = AdmissionLimits::queued_default(), env = "MAITRED_MAX_QUEUED")]
+    pub max_queued: usize,
+
+    /// How many connections may be open; further ones are closed at once.
+    #[arg(long, value_name = "N", default_value_t = CONNECTIONS_DEFAULT, env = "MAITRED_MAX_CONNECTIONS")]
+    pub max_connections: usize,
+
+    /// How old a connection may get before it is told to finish its calls and end, in seconds; 0 for no limit.
+    #[arg(
+        long,
+        value_name = "SECS",
+        default_value_t = CONNECTION_AGE_DEFAULT.as_secs(),
+        env = "MAITRED_MAX_CONNECTION_AGE"
+    )]
+    pub max_connection_age_secs: u64,
+
     /// How logs are written, to standard error.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "MAITRED_LOG_FORMAT")]
     pub log_format: LogFormat,
@@ -131,6 +182,14 @@ pub struct ServeConfig {
     pub menu_ttl: Duration,
     /// How long the drain may take.
     pub drain: Duration,
+    /// How long calls are still taken while health says already that they are not.
+    pub drain_notice: Duration,
+    /// Where metrics and probes are, if anywhere.
+    pub http: Option<Listen>,
+    /// How many calls.
+    pub admission: AdmissionLimits,
+    /// How many gRPC connections, and how long.
+    pub connections: ConnectionLimits,
 }
 
 /// Where to listen.
@@ -190,15 +249,42 @@ impl ServeArgs {
                 self.menu_ttl
             ));
         }
+        for (flag, count) in [
+            ("--max-in-flight", self.max_in_flight),
+            ("--max-queued", self.max_queued),
+            ("--max-connections", self.max_connections),
+        ] {
+            if !(1..=COUNT_MAX).contains(&count) {
+                return Err(format!("{flag} {count}: 1 to {COUNT_MAX} are possible"));
+            }
+        }
+        if self.max_connection_age_secs > CONNECTION_AGE_SECS_MAX {
+            return Err(format!(
+                "--max-connection-age-secs {}: 1 to {CONNECTION_AGE_SECS_MAX} seconds are possible, or 0 for no limit",
+                self.max_connection_age_secs
+            ));
+        }
+        if self.drain_notice_ms > DRAIN_NOTICE_MS_MAX {
+            return Err(format!(
+                "--drain-notice-ms {}: 0 to {DRAIN_NOTICE_MS_MAX} milliseconds are possible",
+                self.drain_notice_ms
+            ));
+        }
         if self.drain_secs > DRAIN_SECS_MAX {
             return Err(format!(
                 "--drain-secs {}: 0 to {DRAIN_SECS_MAX} seconds are possible",
                 self.drain_secs
             ));
         }
+        let age = Some(self.max_connection_age_secs).filter(|secs| *secs > 0).map(Duration::from_secs);
+        let http = Some(&self.http).filter(|address| *address != OFF);
         Ok(ServeConfig {
             catalog: self.catalog.check()?,
-            listen: Listen::parse(&self.listen)?,
+            listen: Listen::parse("--listen", &self.listen)?,
+            drain_notice: Duration::from_millis(self.drain_notice_ms),
+            http: http.map(|address| Listen::parse("--http", address)).transpose()?,
+            admission: AdmissionLimits { queued_max: self.max_queued, in_flight_max: self.max_in_flight },
+            connections: ConnectionLimits::new(self.max_connections, age),
             menu_key_file: self.menu_key_file,
             menu_ttl: Duration::from_secs(self.menu_ttl),
             drain: Duration::from_secs(self.drain_secs),
@@ -211,31 +297,31 @@ impl Listen {
     ///
     /// # Errors
     /// A sentence that names the flag and says what to do.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(flag: &str, text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             if path.is_empty() || path.len() > SOCKET_PATH_BYTES_MAX {
                 return Err(format!(
-                    "--listen {text}: the path of a Unix socket has 1 to {SOCKET_PATH_BYTES_MAX} bytes, this one has {}",
+                    "{flag} {text}: the path of a Unix socket has 1 to {SOCKET_PATH_BYTES_MAX} bytes, this one has {}",
                     path.len()
                 ));
             }
             return Ok(Self::Unix(path.into()));
         }
         let addresses = text.to_socket_addrs().map_err(|error| {
-            format!("--listen {text}: {error}; write an address such as {LISTEN_DEFAULT} or unix:/run/maitred.sock")
+            format!(
+                "{flag} {text}: {error}; write an address such as {LISTEN_DEFAULT} or unix:/run/maitred.sock"
+            )
         })?;
         let addresses: Vec<SocketAddr> = addresses.collect();
         match addresses.iter().find(|address| !address.ip().to_canonical().is_loopback()) {
             Some(address) => Err(format!(
-                "--listen {text}: {} can be reached by others, and this version has no authentication; listen on \
+                "{flag} {text}: {} can be reached by others, and this version has no authentication; listen on \
                  127.0.0.1, [::1] or unix:PATH",
                 address.ip()
             )),
-            None => addresses
-                .first()
-                .copied()
-                .map(Self::Tcp)
-                .ok_or_else(|| format!("--listen {text}: no address")),
+            None => {
+                addresses.first().copied().map(Self::Tcp).ok_or_else(|| format!("{flag} {text}: no address"))
+            }
         }
     }
 }
@@ -254,7 +340,7 @@ mod tests {
             "localhost:50051",
             "unix:/tmp/m.sock",
         ] {
-            assert!(Listen::parse(address).is_ok(), "{address}");
+            assert!(Listen::parse("--listen", address).is_ok(), "{address}");
         }
         let long = format!("unix:/{}", "x".repeat(107));
         for (address, sentence) in [
@@ -265,7 +351,7 @@ mod tests {
             ("unix:", "1 to 107 bytes, this one has 0"),
             (long.as_str(), "1 to 107 bytes, this one has 108"),
         ] {
-            let error = Listen::parse(address).expect_err(address);
+            let error = Listen::parse("--listen", address).expect_err(address);
             assert!(error.contains(sentence), "{error}");
         }
     }

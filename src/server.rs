@@ -1,49 +1,56 @@
-//! Composes the server: catalogue, reader, listener, signals; and takes it down in order.
+//! Composes the server: catalogue, reader, doors, signals; and takes it down in order.
 
 mod listener;
+mod load;
 
-use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper_util::service::TowerToHyperService;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
-use tonic::transport::Server;
-use tonic::transport::server::Router;
-use tower::layer::util::{Identity, Stack};
-use tracing::{error, info, warn};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
 
-use self::listener::Listener;
+use self::listener::{Accepted, Listener};
+pub use self::load::{embedder, read_directories};
+use crate::app::admit::Admission;
 use crate::app::catalog::Catalog;
-use crate::app::packs;
+use crate::app::observe::Observer;
 use crate::app::ports::{Clock, SystemClock};
 use crate::app::read::Reader;
-use crate::app::report;
 use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
-use crate::config::{CatalogConfig, ServeConfig};
-use crate::domain::agent::AgentId;
-use crate::domain::playbook::Playbook;
-use crate::engine::embed::{About, Embedder, builtin};
-use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
-use crate::store::model;
-use crate::transport::grpc::{self, RefusalLayer};
-
-/// Headers of a request at most, in bytes.
-const HEADER_LIST_BYTES: u32 = 16 * 1024;
+use crate::config::ServeConfig;
+use crate::domain::limits::HTTP_CONNECTIONS_MAX;
+use crate::engine::embed::{About, Embedder};
+use crate::telemetry::metrics::Metrics;
+use crate::transport::connection::{ConnectionLimits, Connections};
+use crate::transport::grpc;
+use crate::transport::http::{self, Readiness};
 
 /// A server that could not start, or stopped for a reason of its own.
 pub type ServeError = String;
+
+/// What the world provides.
+#[derive(Debug)]
+pub struct World {
+    /// The embedding model.
+    pub embedder: Arc<dyn Embedder>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+}
 
 /// A running server.
 #[derive(Debug)]
 pub struct Running {
     /// Where it listens, with the port that was chosen.
     pub listen: String,
+    /// Where metrics and probes are.
+    pub http: Option<String>,
     stop: oneshot::Sender<()>,
-    served: tokio::task::JoinHandle<Result<(), ServeError>>,
+    served: tokio::task::JoinHandle<()>,
 }
 
 /// Serves until SIGTERM or an interrupt, then drains.
@@ -52,17 +59,12 @@ pub struct Running {
 /// What kept it from starting, or from serving on.
 pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
     let mut signals = StopSignals::listen()?;
+    let embedder = embedder(&config.catalog)?;
     // Loading is not interrupted: a signal that arrives meanwhile waits, and then ends the server in order.
-    let running = start(config, Arc::new(SystemClock)).await?;
-    let mut served = running.served;
+    let running = start(config, World { embedder, clock: Arc::new(SystemClock) }).await?;
+    signals.next().await;
     tokio::select! {
-        () = signals.next() => {}
-        ended = &mut served => return ended.map_err(|error| error.to_string())?,
-    }
-    // The receiver is gone only when serving has ended by itself.
-    let _ = running.stop.send(());
-    tokio::select! {
-        ended = served => ended.map_err(|error| error.to_string())?,
+        ended = running.stop() => ended,
         () = signals.next() => Err("stopped by a second signal before the drain was over".to_owned()),
     }
 }
@@ -71,148 +73,147 @@ pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
 ///
 /// # Errors
 /// What keeps it from starting, in a sentence.
-pub async fn start(config: ServeConfig, clock: Arc<dyn Clock>) -> Result<Running, ServeError> {
-    let embedder = embedder(&config.catalog)?;
-    let About { id, dimensions, scripts } = embedder.about();
+pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeError> {
+    let About { id, dimensions, scripts } = world.embedder.about();
     let scripts = scripts.names().collect::<Vec<_>>().join(", ");
     info!(%id, dimensions, scripts, "embedding model");
-    let catalog = Arc::new(Catalog::new(embedder));
-    let watching = load(&config.catalog, &catalog)?;
-    let signer = signer(&config)?;
-    let reader = Arc::new(Reader::new(&catalog, signer, clock));
-    let listener = Listener::bind(&config.listen).await?;
-    let listen = listener.address().to_owned();
-    let (services, mut health) = grpc::routes(reader).await;
-    let router = Server::builder()
-        .max_concurrent_streams(grpc::STREAMS_PER_CONNECTION)
-        .http2_keepalive_interval(Some(grpc::KEEPALIVE_INTERVAL))
-        .http2_keepalive_timeout(Some(grpc::KEEPALIVE_TIMEOUT))
-        .http2_max_header_list_size(HEADER_LIST_BYTES)
-        .layer(RefusalLayer)
-        .add_routes(services);
-    let (stop, stopped) = oneshot::channel();
-    let shutdown = async move {
-        // A dropped handle stops the server too.
-        let _ = stopped.await;
-        info!("draining: no new calls");
-        grpc::report_draining(&mut health).await;
+    let catalog = Arc::new(Catalog::new(world.embedder));
+    let watching = load::load(&config.catalog, &catalog)?;
+    let listener = Listener::bind("--listen", &config.listen).await?;
+    let http_listener = match &config.http {
+        Some(listen) => Some(Listener::bind("--http", listen).await?),
+        None => None,
     };
-    let drain = config.drain;
+    let metrics = Arc::new(Metrics::new());
+    let admission = Arc::new(Admission::new(config.admission, Arc::clone(&metrics)));
+    let reader = Arc::new(Reader::new(&catalog, signer(&config)?, world.clock, Arc::clone(&metrics)));
+    let observer = Arc::new(Observer::new(Arc::clone(&metrics), Arc::clone(&admission), catalog.cell()));
+    let doors = Doors::open(&config, reader, admission, metrics, observer).await;
+    let (listen, http) =
+        (listener.address().to_owned(), http_listener.as_ref().map(|http| http.address().to_owned()));
+    let (stop, stopped) = oneshot::channel();
     let served = tokio::spawn(async move {
-        let outcome = run(router, listener, shutdown, drain).await;
+        doors.serve(listener, http_listener, stopped).await;
         drop(watching);
-        outcome
     });
-    info!(%listen, "serving");
-    Ok(Running { listen, stop, served })
-}
-
-/// The embedding model that is asked for.
-///
-/// # Errors
-/// What is wrong with its files.
-pub fn embedder(config: &CatalogConfig) -> Result<Arc<dyn Embedder>, ServeError> {
-    config.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)
+    info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
+    Ok(Running { listen, http, stop, served })
 }
 
 impl Running {
     /// Drains and ends the server.
     ///
     /// # Errors
-    /// What went wrong while it served.
+    /// When serving has ended by a fault of ours.
     pub async fn stop(self) -> Result<(), ServeError> {
         // The receiver is gone only when serving has ended by itself.
         let _ = self.stop.send(());
-        self.served.await.map_err(|error| error.to_string())?
+        self.served.await.map_err(|error| error.to_string())
     }
 }
 
-/// Serves until `shutdown`, then lets calls in flight finish for at most `drain`: a connection that never ends does not
-/// keep the process.
-async fn run(
-    router: Router<Stack<RefusalLayer, Identity>>,
-    listener: Listener,
-    shutdown: impl Future<Output = ()> + Send + 'static,
+/// The two doors, and what is needed to close them.
+struct Doors {
+    grpc: Arc<Connections>,
+    service: Arc<grpc::GrpcService>,
+    admission: Arc<Admission>,
+    health: grpc::Health,
+    http: Arc<Connections>,
+    routes: axum::Router,
+    readiness: Arc<Readiness>,
+    draining: CancellationToken,
+    notice: Duration,
     drain: Duration,
-) -> Result<(), ServeError> {
-    let (draining, drain_began) = oneshot::channel();
-    let shutdown = async move {
-        shutdown.await;
-        // The receiver waits for as long as serving takes.
-        let _ = draining.send(());
-    };
-    let mut serving = pin!(listener.serve(router, shutdown));
-    tokio::select! {
-        outcome = &mut serving => return outcome,
-        _ = drain_began => {}
-    }
-    if let Ok(outcome) = tokio::time::timeout(drain, serving).await {
-        info!("drained");
-        return outcome;
-    }
-    warn!(drain_secs = drain.as_secs(), "connections were still open at the end of the drain; closing them");
-    Ok(())
 }
 
-/// Loads the first catalogue and, where there are directories, keeps it current.
-fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Option<Watch>, ServeError> {
-    let agent = AgentId::default_agent();
-    if config.skills.is_empty() {
-        let playbooks = packs::starter_playbooks();
-        info!(playbook_count = playbooks.len(), "no --skills: serving the starter packs");
-        catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
-        return Ok(None);
-    }
-    info!(directory_count = config.skills.len(), "reading skills");
-    let (directory, Refresh { playbooks, reports, .. }) = read_directories(config)?;
-    report::log(&reports);
-    advise(config, &playbooks);
-    catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
-    let (catalog, settings) = (Arc::clone(catalog), config.settings);
-    let mut last_failure = String::new();
-    let on_change = move |refresh: Result<Refresh, DirectoryError>| match refresh {
-        Ok(Refresh { playbooks, reports, mended }) => {
-            if !std::mem::take(&mut last_failure).is_empty() {
-                info!("the directories are in order again");
-            }
-            report::log(&reports);
-            report::log_mended(&mended);
-            if let Err(error) = catalog.replace(&agent, playbooks, settings) {
-                error!(%error, "the last good snapshot stays");
-            }
+impl Doors {
+    async fn open(
+        config: &ServeConfig,
+        reader: Arc<Reader>,
+        admission: Arc<Admission>,
+        metrics: Arc<Metrics>,
+        observer: Arc<Observer>,
+    ) -> Self {
+        let draining = CancellationToken::new();
+        let readiness = Arc::new(Readiness::default());
+        let of_grpc = (Arc::clone(&admission), Arc::clone(&metrics));
+        let (service, health) = grpc::services(reader, of_grpc.0, of_grpc.1, draining.clone()).await;
+        readiness.set(true);
+        Self {
+            grpc: Connections::new(config.connections, Arc::clone(&metrics)),
+            service,
+            admission,
+            health,
+            http: Connections::new(ConnectionLimits::new(HTTP_CONNECTIONS_MAX, None), metrics),
+            routes: http::routes(observer, Arc::clone(&readiness)),
+            readiness,
+            draining,
+            notice: config.drain_notice,
+            drain: config.drain,
         }
-        Err(failure) => {
-            let failure = failure.to_string();
-            if failure != last_failure {
-                error!("{failure}; the last good snapshot stays");
-                last_failure = failure;
+    }
+
+    /// Serves until `stopped`, gives notice, and lets calls in flight finish: a connection that never ends does not keep
+    /// the process.
+    async fn serve(self, listener: Listener, http: Option<Listener>, stopped: oneshot::Receiver<()>) {
+        let take_http = |accepted| self.take_http(accepted);
+        let serve_http = async {
+            match &http {
+                Some(http) => http.serve(take_http).await,
+                None => std::future::pending().await,
             }
+        };
+        let grpc = async {
+            let noticed = async {
+                // A dropped handle stops the server too.
+                let _ = stopped.await;
+                info!("draining: health says so, calls are still taken");
+                self.readiness.set(false);
+                self.health.report_draining().await;
+                tokio::time::sleep(self.notice).await;
+            };
+            tokio::select! {
+                () = listener.serve(|accepted| self.take_grpc(accepted)) => {}
+                () = noticed => {}
+            }
+            drop(listener);
+            info!("draining: no new calls");
+            self.draining.cancel();
+            self.health.end_watches().await;
+            self.grpc.drain(self.drain).await
+        };
+        // Metrics and probes are answered to the end.
+        let left = tokio::select! {
+            left = grpc => left,
+            () = serve_http => unreachable!("a door is open for as long as it is served"),
+        };
+        drop(http);
+        self.http.drain(Duration::ZERO).await;
+        if left == 0 {
+            info!("drained");
+        } else {
+            warn!(
+                connections = left,
+                drain_secs = self.drain.as_secs(),
+                "still open at the end of the drain, and cut"
+            );
         }
-    };
-    let on_blind = |cause: &str| warn!(cause, "no file events; looking for changes twice a second instead");
-    watch(directory, on_change, on_blind)
-        .map(Some)
-        .map_err(|error| format!("the watch cannot start: {error}"))
-}
+    }
 
-/// Reads the directories of a configuration once.
-///
-/// # Errors
-/// A directory that cannot be read, or too many playbooks.
-pub fn read_directories(config: &CatalogConfig) -> Result<(Directory, Refresh), ServeError> {
-    let mut directory = Directory::new(config.skills.clone(), config.playbooks_max);
-    let refresh = directory.refresh(&BTreeSet::new()).map_err(|error| error.to_string())?;
-    Ok((directory, refresh))
-}
+    fn take_grpc(&self, accepted: Accepted) {
+        let (service, admission) = (Arc::clone(&self.service), Arc::clone(&self.admission));
+        match accepted {
+            Accepted::Tcp(stream) => self.grpc.serve_grpc(stream, service, admission),
+            Accepted::Unix(stream) => self.grpc.serve_grpc(stream, service, admission),
+        }
+    }
 
-fn advise(config: &CatalogConfig, playbooks: &[Arc<Playbook>]) {
-    if playbooks.is_empty() {
-        let dirs: Vec<String> = config.skills.iter().map(|dir| dir.display().to_string()).collect();
-        warn!("no playbook was found in {}: each is a folder with a SKILL.md", dirs.join(", "));
-    } else if !config.untriggered_chosen
-        && let Some(advice) = report::untriggered_advice(playbooks, config.settings)
-    {
-        warn!("{advice}");
+    fn take_http(&self, accepted: Accepted) {
+        let service = TowerToHyperService::new(self.routes.clone());
+        match accepted {
+            Accepted::Tcp(stream) => self.http.serve_http(stream, service),
+            Accepted::Unix(stream) => self.http.serve_http(stream, service),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The error table: a closed set of reasons to branch on, each with its code, and a sentence to read.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::domain::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::domain::query::QueryError;
@@ -22,6 +23,8 @@ pub enum Code {
     Unimplemented,
     /// It may work later.
     Unavailable,
+    /// The caller's time was over first.
+    DeadlineExceeded,
     /// A fault of ours.
     Internal,
 }
@@ -35,6 +38,10 @@ pub enum Reason {
     MessageMalformed,
     /// The message is over the service's limit.
     MessageTooLarge,
+    /// There is too much to do; the answer says when to come back.
+    Overloaded,
+    /// The caller's time was over before the answer was there.
+    DeadlineExceeded,
     /// There is no such agent.
     AgentUnknown,
     /// The slug is not on the menu that the token proves.
@@ -69,6 +76,8 @@ impl Reason {
             Self::FieldInvalid => ("FIELD_INVALID", Code::InvalidArgument),
             Self::MessageMalformed => ("MESSAGE_MALFORMED", Code::InvalidArgument),
             Self::MessageTooLarge => ("MESSAGE_TOO_LARGE", Code::ResourceExhausted),
+            Self::Overloaded => ("OVERLOADED", Code::ResourceExhausted),
+            Self::DeadlineExceeded => ("DEADLINE_EXCEEDED", Code::DeadlineExceeded),
             Self::AgentUnknown => ("AGENT_UNKNOWN", Code::NotFound),
             Self::SlugNotOnMenu => ("SLUG_NOT_ON_MENU", Code::NotFound),
             Self::MenuTokenInvalid => ("MENU_TOKEN_INVALID", Code::PermissionDenied),
@@ -91,6 +100,7 @@ pub struct Error {
     reason: Reason,
     message: String,
     metadata: Vec<(&'static str, String)>,
+    retry_after: Option<Duration>,
 }
 
 impl Error {
@@ -99,7 +109,7 @@ impl Error {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let mut message = message.into();
         message.truncate(sendable_bytes(&message));
-        Self { reason, message, metadata: Vec::new() }
+        Self { reason, message, metadata: Vec::new(), retry_after: None }
     }
 
     /// A field that is missing, malformed or over its limit.
@@ -127,6 +137,19 @@ impl Error {
     pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.metadata.push((key, value.into()));
         self
+    }
+
+    /// The same error with the time after which the call may be tried again.
+    #[must_use]
+    pub fn with_retry_after(mut self, time: Duration) -> Self {
+        self.retry_after = Some(time);
+        self
+    }
+
+    /// The time after which the call may be tried again.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// Why.

@@ -3,7 +3,9 @@
 pub mod error;
 pub mod ports;
 
+pub mod admit;
 pub mod catalog;
+pub mod observe;
 pub mod offer;
 pub mod packs;
 pub mod read;

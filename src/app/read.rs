@@ -5,10 +5,11 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use tokio::sync::watch;
 
+use super::admit::{ANSWER_MARGIN, Deadline};
 use super::catalog::Catalog;
 use super::error::{Error, Reason};
 use super::offer::{self, Tool, ToolFormat};
@@ -21,6 +22,7 @@ use crate::domain::playbook::Playbook;
 use crate::domain::query::MenuQuery;
 use crate::domain::revision::Revision;
 use crate::domain::slug::Slug;
+use crate::domain::stage::Stage;
 use crate::domain::text;
 use crate::engine::embed::turn::TurnVector;
 use crate::engine::embed::{Embedder, ModelId};
@@ -28,13 +30,11 @@ use crate::engine::publish::SnapshotCell;
 use crate::engine::scratch::Scratch;
 use crate::engine::select::{select, select_embedded};
 use crate::engine::snapshot::AgentIndex;
+use crate::telemetry::metrics::Metrics;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
-
-/// How long before the caller's deadline a wait ends, so that the caller still gets the answer that says why.
-const ANSWER_MARGIN: Duration = Duration::from_millis(30);
 
 /// Answers menus and playbooks from the current snapshot.
 #[derive(Debug)]
@@ -44,6 +44,7 @@ pub struct Reader {
     signer: MenuSigner,
     clock: Arc<dyn Clock>,
     embedder: Arc<dyn Embedder>,
+    metrics: Arc<Metrics>,
 }
 
 /// One turn of one agent, checked.
@@ -118,18 +119,24 @@ pub struct LoadAnswer {
 impl Reader {
     /// A reader of this catalogue.
     #[must_use]
-    pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         let embedder = Arc::clone(catalog.embedder());
-        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock, embedder }
+        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock, embedder, metrics }
     }
 
-    /// Waits until the catalogue has reached a revision, at most as long as the caller gives it and
+    /// Where the times of a call's steps go.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Waits until the catalogue has reached a revision, at most until the caller's deadline and for
     /// [`MIN_REVISION_WAIT_MAX`].
     ///
     /// # Errors
     /// When it has not in time.
-    pub async fn wait_for(&self, revision: Revision, patience: Duration) -> Result<(), Error> {
-        let patience = patience.saturating_sub(ANSWER_MARGIN).min(MIN_REVISION_WAIT_MAX);
+    pub async fn wait_for(&self, revision: Revision, deadline: Deadline) -> Result<(), Error> {
+        let patience = deadline.remaining().saturating_sub(ANSWER_MARGIN).min(MIN_REVISION_WAIT_MAX);
         let mut revisions = self.revisions.clone();
         let reached = revisions.wait_for(|present| *present >= revision);
         if let Ok(Ok(_)) = tokio::time::timeout(patience, reached).await {
@@ -155,14 +162,15 @@ impl Reader {
     pub fn select(&self, request: &SelectRequest, turn: Option<&TurnVector>) -> Result<SelectAnswer, Error> {
         let (menu, revision) = self.cell.read(|snapshot| {
             let index = snapshot.agent(&request.agent_id).ok_or_else(|| unknown_agent(&request.agent_id))?;
-            Ok::<_, Error>((select_pooled(index, &request.query, turn), snapshot.revision()))
+            Ok::<_, Error>((self.select_pooled(index, &request.query, turn), snapshot.revision()))
         })?;
+        let began = Instant::now();
         let binding = Binding {
             agent: &request.agent_id,
             run: request.run_id.as_deref(),
             turn: request.turn_id.as_deref(),
         };
-        Ok(SelectAnswer {
+        let answer = SelectAnswer {
             menu_token: self.signer.sign(&menu, binding, self.clock.unix_secs()),
             tool: offer::tool(&menu, request.tool_format),
             prompt_block: offer::prompt_block(&menu),
@@ -171,7 +179,10 @@ impl Reader {
             revision,
             model_id: self.embedder.about().id,
             menu,
-        })
+        };
+        self.metrics.stage(Stage::Sign, began.elapsed());
+        self.metrics.menu(&answer.menu);
+        Ok(answer)
     }
 
     /// Loads a playbook from a menu that was offered.
@@ -200,14 +211,20 @@ impl Reader {
             })
         })
     }
-}
 
-/// Selects with this thread's scratch.
-fn select_pooled(index: &AgentIndex, query: &MenuQuery, turn: Option<&TurnVector>) -> Menu {
-    SCRATCH.with_borrow_mut(|scratch| match turn {
-        Some(turn) => select_embedded(index, query, turn, scratch),
-        None => select(index, query, scratch),
-    })
+    /// Selects with this thread's scratch.
+    fn select_pooled(&self, index: &AgentIndex, query: &MenuQuery, turn: Option<&TurnVector>) -> Menu {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let menu = match turn {
+                Some(turn) => select_embedded(index, query, turn, scratch),
+                None => select(index, query, scratch),
+            };
+            for (stage, time) in scratch.stopwatch.spent() {
+                self.metrics.stage(stage, time);
+            }
+            menu
+        })
+    }
 }
 
 /// The digest under which the slug was offered.

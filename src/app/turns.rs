@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
+use super::admit::{ANSWER_MARGIN, Deadline};
 use crate::domain::limits::{EMBED_QUEUE_MAX, EMBED_WAIT_MAX};
 use crate::domain::query::MenuQuery;
 use crate::engine::embed::turn::{Outcome, TurnVector, pieces};
@@ -43,8 +44,8 @@ impl TurnQueue {
         Self { embedder, waiting: Some(waiting) }
     }
 
-    /// The vector of a turn; none when the model is immediate.
-    pub async fn embed(&self, query: &MenuQuery) -> Option<TurnVector> {
+    /// The vector of a turn; none when the model is immediate. Waits until the caller's deadline at most.
+    pub async fn embed(&self, query: &MenuQuery, deadline: Deadline) -> Option<TurnVector> {
         let waiting = self.waiting.as_ref()?;
         if !self.embedder.about().scripts.most_of(query.turn()) {
             return Some(TurnVector::without(Outcome::ScriptNotCovered));
@@ -54,7 +55,8 @@ impl TurnQueue {
         if waiting.try_send(Waiting { texts, answer }).is_err() {
             return Some(TurnVector::without(Outcome::Failed));
         }
-        match tokio::time::timeout(EMBED_WAIT_MAX, answered).await {
+        let patience = deadline.remaining().saturating_sub(ANSWER_MARGIN).min(EMBED_WAIT_MAX);
+        match tokio::time::timeout(patience, answered).await {
             Ok(Ok(vectors)) => Some(TurnVector::of_pieces(&*self.embedder, query, vectors)),
             _ => Some(TurnVector::without(Outcome::Failed)),
         }

@@ -74,7 +74,8 @@ pub(super) fn run(args: Args) -> Outcome {
     for line in &remarks {
         say(line);
     }
-    let reader = Reader::new(&catalog, MenuSigner::random(MENU_TTL_DEFAULT)?, Arc::new(SystemClock));
+    let reader =
+        Reader::new(&catalog, MenuSigner::random(MENU_TTL_DEFAULT)?, Arc::new(SystemClock), Arc::default());
     let request = SelectRequest {
         agent_id: agent.to_string(),
         run_id: None,

@@ -13,7 +13,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> Outcome {
-    telemetry::start(args.serve.log_format, &args.serve.log)?;
+    telemetry::log::start(args.serve.log_format, &args.serve.log)?;
     let config = args.serve.check()?;
     super::runtime()?.block_on(server::serve(config))?;
     Ok(ExitCode::SUCCESS)

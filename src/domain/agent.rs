@@ -1,5 +1,6 @@
 //! An agent: whose playbooks they are, and how its menus are made.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -41,6 +42,12 @@ impl AgentId {
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for AgentId {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

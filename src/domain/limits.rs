@@ -91,6 +91,60 @@ pub const EMBED_WAIT_MAX: Duration = Duration::from_millis(250);
 /// Turns that wait for their embedding at most; further ones are answered without.
 pub const EMBED_QUEUE_MAX: usize = 256;
 
+/// How long a call may take, also when its caller names no time or a longer one.
+pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Calls that may wait for a processor, by the number of processors: at some 50 µs a call, the last waits for 6 ms.
+pub const QUEUED_PER_CORE: usize = 128;
+
+/// Calls in flight unless configured otherwise: each may hold a full turn and its answer.
+pub const IN_FLIGHT_DEFAULT: usize = 1_024;
+
+/// Bytes that unfinished messages may take together.
+pub const RECEIVING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How soon a refused caller may come back; others are told up to 16 times as much.
+pub const RETRY_AFTER_MIN: Duration = Duration::from_millis(20);
+
+/// Calls in flight on one connection: a client that needs more opens another connection.
+pub const STREAMS_PER_CONNECTION: u32 = 256;
+
+/// Bytes of a request's headers.
+pub const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
+
+/// Streams that a client has reset and nobody has looked at yet, before its connection is told to calm down.
+pub const PENDING_RESETS_MAX: usize = 20;
+
+/// Streams of a connection that its client's faults made us reset, before it is told to calm down.
+pub const FAULTY_STREAMS_MAX: usize = 256;
+
+/// How often an idle connection is probed.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
+
+/// How long a probe may stay unanswered before the connection is closed.
+pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Connections of a door unless configured otherwise.
+pub const CONNECTIONS_DEFAULT: usize = 4_096;
+
+/// Connections of the door of metrics and probes.
+pub const HTTP_CONNECTIONS_MAX: usize = 64;
+
+/// Connections that have not begun to speak the protocol; of more, the oldest is closed.
+pub const HALF_OPEN_MAX: usize = 256;
+
+/// How long a connection may take to begin.
+pub const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long a connection may leave all its answers unread.
+pub const STALL_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How old a connection may get unless configured otherwise, so that clients spread over a fleet that grew.
+pub const CONNECTION_AGE_DEFAULT: Duration = Duration::from_mins(30);
+
+/// How long an old connection may take to finish its calls.
+pub const CONNECTION_GRACE: Duration = Duration::from_secs(30);
+
 /// Bytes of a request to `MenuService`: a full turn, with room for a few recent ones.
 pub const MENU_DECODE_BYTES_MAX: usize = 256 * 1024;
 
@@ -108,6 +162,7 @@ pub const ENCODE_BODIES_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const ERROR_MESSAGE_BYTES_MAX: usize = 1_000;
 
 const _: () = assert!(BODY_BYTES_MAX < FILE_BYTES_MAX);
+const _: () = assert!(RECEIVING_BYTES_MAX >= 2 * RUN_DECODE_BYTES_MAX);
 const _: () = assert!(MENU_ITEMS_DEFAULT <= MENU_ITEMS_MAX);
 const _: () = assert!(TURN_BYTES_MAX < MENU_DECODE_BYTES_MAX);
 const _: () = assert!(PLAYBOOKS_DEFAULT <= PLAYBOOKS_MAX);

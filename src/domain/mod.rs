@@ -10,3 +10,4 @@ pub mod playbook;
 pub mod query;
 pub mod revision;
 pub mod slug;
+pub mod stage;

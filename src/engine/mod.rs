@@ -2,6 +2,7 @@
 
 pub mod publish;
 pub mod snapshot;
+pub mod stopwatch;
 
 pub mod builder;
 pub mod select;

@@ -4,6 +4,7 @@
 //! ever frees a snapshot: the reaper holds each old one until the last reader is gone. **Threads**: any number of
 //! readers, which never wait; publishers take turns.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -25,6 +26,7 @@ const REAP_INTERVAL: Duration = Duration::from_millis(50);
 pub struct SnapshotCell {
     current: ArcSwap<Snapshot>,
     retired: Mutex<SyncSender<Arc<Snapshot>>>,
+    backlog: Arc<AtomicUsize>,
 }
 
 /// A snapshot that is not newer than the current one.
@@ -44,9 +46,12 @@ impl SnapshotCell {
     #[must_use]
     pub fn new() -> Self {
         let (retired, arrivals) = sync_channel(RETIRED_MAX);
-        let spawned = thread::Builder::new().name("reaper".to_owned()).spawn(move || reap(&arrivals));
+        let backlog = Arc::<AtomicUsize>::default();
+        let unfreed = Arc::clone(&backlog);
+        let spawned =
+            thread::Builder::new().name("reaper".to_owned()).spawn(move || reap(&arrivals, &unfreed));
         spawned.expect("a machine that runs this process can start one more thread");
-        Self { current: ArcSwap::from_pointee(Snapshot::default()), retired: Mutex::new(retired) }
+        Self { current: ArcSwap::from_pointee(Snapshot::default()), retired: Mutex::new(retired), backlog }
     }
 
     /// Lets `reader` look at the current snapshot. The only way in; it must not keep the reader waiting.
@@ -65,9 +70,16 @@ impl SnapshotCell {
             return Err(StaleSnapshot { current, offered });
         }
         let old = self.current.swap(Arc::new(snapshot));
+        self.backlog.fetch_add(1, Ordering::Relaxed);
         // The reaper lives as long as this sender: the old snapshot always arrives.
         let _ = retired.send(old);
         Ok(offered)
+    }
+
+    /// How many old snapshots are not freed yet.
+    #[must_use]
+    pub fn reaper_backlog(&self) -> usize {
+        self.backlog.load(Ordering::Relaxed)
     }
 }
 
@@ -78,7 +90,7 @@ impl Default for SnapshotCell {
 }
 
 /// Drops each retired snapshot once nobody else holds it, until the cell is gone.
-fn reap(arrivals: &Receiver<Arc<Snapshot>>) {
+fn reap(arrivals: &Receiver<Arc<Snapshot>>, unfreed: &AtomicUsize) {
     let mut waiting: Vec<Arc<Snapshot>> = Vec::new();
     loop {
         let arrived = if waiting.is_empty() {
@@ -91,6 +103,8 @@ fn reap(arrivals: &Receiver<Arc<Snapshot>>) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        let before = waiting.len();
         waiting.retain(|snapshot| Arc::strong_count(snapshot) > 1);
+        unfreed.fetch_sub(before - waiting.len(), Ordering::Relaxed);
     }
 }

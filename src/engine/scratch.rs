@@ -4,6 +4,7 @@ use super::embed::EmbedScratch;
 use super::embed::turn::TurnVector;
 use super::lexical::LexicalScores;
 use super::ord::PlaybookOrd;
+use super::stopwatch::Stopwatch;
 use super::trigger::TriggerHits;
 
 /// The buffers of one selection.
@@ -23,4 +24,6 @@ pub struct Scratch {
     pub turn: TurnVector,
     /// The playbooks that are worth judging.
     pub proposed: Vec<PlaybookOrd>,
+    /// How long each step took.
+    pub stopwatch: Stopwatch,
 }

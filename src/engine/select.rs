@@ -17,6 +17,7 @@ use super::trigger::{TriggerHits, found_in};
 use crate::domain::limits::CONSIDERED_MAX;
 use crate::domain::menu::{Considered, Exclusion, Menu, MenuItem, Reason, Scores, SemanticState};
 use crate::domain::query::MenuQuery;
+use crate::domain::stage::Stage;
 use crate::domain::text::fold_into;
 
 /// Playbooks that each kind of evidence proposes where there are too many to judge them all.
@@ -24,9 +25,11 @@ const PROPOSED: usize = 128;
 
 /// Selects the menu of a turn. Where the model takes milliseconds a text, embed first: [`select_embedded`].
 pub fn select(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> Menu {
+    scratch.stopwatch.start();
     let mut turn = std::mem::take(&mut scratch.turn);
     turn.embed(&*index.embedder, query, &mut scratch.embed);
-    let menu = select_embedded(index, query, &turn, scratch);
+    scratch.stopwatch.end(Stage::Embed);
+    let menu = compare(index, query, &turn, scratch);
     scratch.turn = turn;
     menu
 }
@@ -38,13 +41,26 @@ pub fn select_embedded(
     turn: &TurnVector,
     scratch: &mut Scratch,
 ) -> Menu {
+    scratch.stopwatch.start();
+    compare(index, query, turn, scratch)
+}
+
+/// The turn and its vector with the playbooks.
+fn compare(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &mut Scratch) -> Menu {
     fold_turn(query, scratch);
     index.triggers.find(&scratch.folded, &mut scratch.hits);
+    scratch.stopwatch.end(Stage::Trigger);
     index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
+    scratch.stopwatch.end(Stage::Lexical);
     propose(index, query, turn, scratch);
+    let mut stopwatch = scratch.stopwatch.clone();
     let judge = Judge::new(index, turn, scratch);
+    stopwatch.end(Stage::Nearest);
     let candidates = Candidates::collect(&judge, query, &scratch.hits, &scratch.proposed);
-    compose(&judge, query, scratch, candidates)
+    let menu = compose(&judge, query, scratch, candidates);
+    stopwatch.end(Stage::Judge);
+    scratch.stopwatch = stopwatch;
+    menu
 }
 
 /// The evidence for every playbook, in slug order: for those who measure it.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::content::Content;
 use super::embed::Embedder;
@@ -19,10 +20,17 @@ use crate::domain::revision::Revision;
 use crate::domain::slug::Slug;
 
 /// The catalogue at a revision.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Snapshot {
     revision: Revision,
+    made: Instant,
     agents: BTreeMap<AgentId, Arc<AgentIndex>>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self { revision: Revision::default(), made: Instant::now(), agents: BTreeMap::new() }
+    }
 }
 
 impl Snapshot {
@@ -31,7 +39,7 @@ impl Snapshot {
     pub fn with_agent(&self, agent: AgentId, index: Arc<AgentIndex>) -> Self {
         let mut agents = self.agents.clone();
         agents.insert(agent, index);
-        Self { revision: self.revision.next(), agents }
+        Self { revision: self.revision.next(), made: Instant::now(), agents }
     }
 
     /// Its revision.
@@ -40,11 +48,16 @@ impl Snapshot {
         self.revision
     }
 
+    /// How long ago it was made.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.made.elapsed()
+    }
+
     /// An agent's index.
     #[must_use]
     pub fn agent(&self, id: &str) -> Option<&AgentIndex> {
-        let id = AgentId::parse(id).ok()?;
-        self.agents.get(&id).map(Arc::as_ref)
+        self.agents.get(id).map(Arc::as_ref)
     }
 
     /// An agent's index, to hold on to.
@@ -57,6 +70,12 @@ impl Snapshot {
     #[must_use]
     pub fn agent_count(&self) -> usize {
         self.agents.len()
+    }
+
+    /// How many playbooks all agents have. Linear in the agents.
+    #[must_use]
+    pub fn playbook_count(&self) -> usize {
+        self.agents.values().map(|index| index.contents.len()).sum()
     }
 }
 

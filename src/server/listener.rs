@@ -8,18 +8,12 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::server::{Connected, Router};
-use tower::layer::util::{Identity, Stack};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tracing::warn;
 
 use crate::config::Listen;
-use crate::transport::grpc::RefusalLayer;
 
 /// Who may connect to the socket: the user of the server.
 const SOCKET_MODE: u32 = 0o600;
@@ -34,7 +28,7 @@ pub(super) struct Listener {
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpListener),
-    Unix(UnixListener, SocketFile),
+    Unix(UnixListener, #[expect(dead_code, reason = "it is there to be dropped")] SocketFile),
 }
 
 /// Removes the socket's file when the server is gone, if it is still the one that was made.
@@ -59,62 +53,28 @@ fn id_of(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Connections accepted and not yet taken by the server.
-const ACCEPTED_MAX: usize = 16;
-
 /// How long to wait after a failure to accept: with no file descriptor left, trying at once would only burn a core.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(100);
 
 /// How often at most a failure to accept is logged.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Accepts connections until the returned stream is dropped, which closes the listener too.
-fn accepted<L, IO, F>(
-    listener: L,
-    accept: impl Fn(Arc<L>) -> F + Send + 'static,
-) -> ReceiverStream<io::Result<IO>>
-where
-    L: Send + Sync + 'static,
-    IO: Send + 'static,
-    F: Future<Output = io::Result<IO>> + Send,
-{
-    let listener = Arc::new(listener);
-    let (sender, receiver) = mpsc::channel(ACCEPTED_MAX);
-    tokio::spawn(async move {
-        let mut complained: Option<Instant> = None;
-        loop {
-            let connection = tokio::select! {
-                connection = accept(Arc::clone(&listener)) => connection,
-                () = sender.closed() => return,
-            };
-            match connection {
-                Ok(connection) => {
-                    if sender.send(Ok(connection)).await.is_err() {
-                        return;
-                    }
-                }
-                Err(error) => {
-                    if complained.is_none_or(|at| at.elapsed() >= COMPLAINT_INTERVAL) {
-                        warn!(%error, "connections cannot be accepted; trying on");
-                        complained = Some(Instant::now());
-                    }
-                    tokio::time::sleep(ACCEPT_BACKOFF).await;
-                }
-            }
-        }
-    });
-    ReceiverStream::new(receiver)
+/// A connection that was accepted.
+#[derive(Debug)]
+pub(super) enum Accepted {
+    Tcp(TcpStream),
+    Unix(UnixStream),
 }
 
 impl Listener {
-    pub(super) async fn bind(listen: &Listen) -> Result<Self, String> {
+    pub(super) async fn bind(flag: &str, listen: &Listen) -> Result<Self, String> {
         match listen {
             Listen::Tcp(address) => {
                 let listener = TcpListener::bind(address).await.map_err(|error| match error.kind() {
                     ErrorKind::AddrInUse => {
-                        format!("--listen {address}: the port is in use; stop the other server or choose another port")
+                        format!("{flag} {address}: the port is in use; stop the other server or choose another port")
                     }
-                    _ => format!("--listen {address}: {error}"),
+                    _ => format!("{flag} {address}: {error}"),
                 })?;
                 let address = listener.local_addr().map_err(|error| error.to_string())?.to_string();
                 Ok(Self { address, socket: Socket::Tcp(listener) })
@@ -122,7 +82,7 @@ impl Listener {
             Listen::Unix(path) => {
                 let address = listen.to_string();
                 let (listener, file) =
-                    bind_unix(path).await.map_err(|error| format!("--listen {address}: {error}"))?;
+                    bind_unix(path).await.map_err(|error| format!("{flag} {address}: {error}"))?;
                 Ok(Self { address, socket: Socket::Unix(listener, file) })
             }
         }
@@ -133,40 +93,34 @@ impl Listener {
         &self.address
     }
 
-    pub(super) async fn serve(
-        self,
-        router: Router<Stack<RefusalLayer, Identity>>,
-        shutdown: impl Future<Output = ()>,
-    ) -> Result<(), String> {
-        match self.socket {
-            Socket::Tcp(listener) => {
-                let accept = async |listener: Arc<TcpListener>| {
-                    let (stream, _) = listener.accept().await?;
-                    // Small answers must not wait for the acknowledgement of the one before.
-                    stream.set_nodelay(true)?;
-                    Ok(stream)
-                };
-                serve_accepted(router, accepted(listener, accept), shutdown).await
-            }
-            Socket::Unix(listener, _file) => {
-                let accept = async |listener: Arc<UnixListener>| Ok(listener.accept().await?.0);
-                serve_accepted(router, accepted(listener, accept), shutdown).await
+    /// Hands over each connection that is accepted, for as long as this is awaited; dropping the listener closes it.
+    pub(super) async fn serve(&self, take: impl Fn(Accepted)) {
+        let mut complained: Option<Instant> = None;
+        loop {
+            match self.accept().await {
+                Ok(connection) => take(connection),
+                Err(error) => {
+                    if complained.is_none_or(|at| at.elapsed() >= COMPLAINT_INTERVAL) {
+                        warn!(%error, "connections cannot be accepted; trying on");
+                        complained = Some(Instant::now());
+                    }
+                    tokio::time::sleep(ACCEPT_BACKOFF).await;
+                }
             }
         }
     }
-}
 
-async fn serve_accepted<IO>(
-    router: Router<Stack<RefusalLayer, Identity>>,
-    connections: ReceiverStream<io::Result<IO>>,
-    shutdown: impl Future<Output = ()>,
-) -> Result<(), String>
-where
-    IO: Connected + tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-    IO::ConnectInfo: Clone + Send + Sync + 'static,
-{
-    let outcome = router.serve_with_incoming_shutdown(connections, shutdown).await;
-    outcome.map_err(|error| format!("serving ended: {error}"))
+    async fn accept(&self) -> io::Result<Accepted> {
+        match &self.socket {
+            Socket::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // Small answers must not wait for the acknowledgement of the one before.
+                stream.set_nodelay(true)?;
+                Ok(Accepted::Tcp(stream))
+            }
+            Socket::Unix(listener, _) => Ok(Accepted::Unix(listener.accept().await?.0)),
+        }
+    }
 }
 
 async fn bind_unix(path: &Path) -> Result<(UnixListener, SocketFile), String> {

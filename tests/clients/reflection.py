@@ -58,7 +58,7 @@ class Client:
 def serve(binary, skills):
     command = [binary, "serve", "--skills", skills, "--untriggered", "ranked"]
     server = subprocess.Popen(
-        command + ["--listen", "127.0.0.1:0", "--log-format", "json"], stderr=subprocess.PIPE, text=True
+        command + ["--listen", "127.0.0.1:0", "--http", "off", "--log-format", "json"], stderr=subprocess.PIPE, text=True
     )
     for line in server.stderr:
         entry = json.loads(line)

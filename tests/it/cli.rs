@@ -130,7 +130,7 @@ struct Served {
 
 impl Served {
     fn start(args: &[&str]) -> Self {
-        let command = [&["serve", "--log-format", "json"], args].concat();
+        let command = [&["serve", "--log-format", "json", "--http", "127.0.0.1:0"], args].concat();
         let mut served = Self::spawn(maitred(&command));
         let mut log = BufReader::new(served.child.stderr.take().unwrap());
         served.await_log(&mut log, "serving");

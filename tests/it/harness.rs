@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use maitred::app::ports::Clock;
+use maitred::app::admit::AdmissionLimits;
+use maitred::app::ports::{Clock, SystemClock};
 use maitred::config::{CatalogConfig, Listen, ServeConfig};
 use maitred::domain::agent::AgentSettings;
-use maitred::server::{self, Running};
+use maitred::server::{self, Running, World};
+use maitred::transport::connection::ConnectionLimits;
 use maitred::transport::grpc::proto::menu_service_client::MenuServiceClient;
 use maitred::transport::grpc::proto::select_menu_request::Turn;
 use maitred::transport::grpc::proto::{
@@ -54,6 +56,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) playbooks_max: usize,
     pub(crate) menu_key_file: Option<PathBuf>,
     pub(crate) model: Option<PathBuf>,
+    pub(crate) admission: AdmissionLimits,
+    pub(crate) connections: ConnectionLimits,
 }
 
 impl Default for Setup<'_> {
@@ -64,6 +68,8 @@ impl Default for Setup<'_> {
             playbooks_max: 30,
             menu_key_file: None,
             model: None,
+            admission: AdmissionLimits { queued_max: 256, in_flight_max: 1_024 },
+            connections: ConnectionLimits::new(1_024, None),
         }
     }
 }
@@ -87,7 +93,17 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
         menu_key_file: setup.menu_key_file.clone(),
         menu_ttl: Duration::from_mins(15),
         drain: Duration::from_secs(5),
+        drain_notice: Duration::ZERO,
+        http: Some(Listen::Tcp("127.0.0.1:0".parse().unwrap())),
+        admission: setup.admission,
+        connections: setup.connections,
     }
+}
+
+/// Starts a server on the machine's clock.
+pub(crate) async fn start(config: ServeConfig) -> Result<Running, String> {
+    let embedder = server::embedder(&config.catalog)?;
+    server::start(config, World { embedder, clock: Arc::new(SystemClock) }).await
 }
 
 impl TestServer {
@@ -105,7 +121,8 @@ impl TestServer {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(1_000_000)));
         let config = serve_config(skills, &setup);
-        let running = server::start(config, clock.clone()).await.unwrap();
+        let embedder = server::embedder(&config.catalog).unwrap();
+        let running = server::start(config, World { embedder, clock: clock.clone() }).await.unwrap();
         let channel =
             Channel::from_shared(format!("http://{}", running.listen)).unwrap().connect().await.unwrap();
         let client = MenuServiceClient::new(channel.clone());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use maitred::app::admit::Deadline;
 use maitred::app::turns::TurnQueue;
 use maitred::domain::menu::{Menu, SemanticState};
 use maitred::domain::query::MenuQuery;
@@ -136,25 +137,33 @@ fn recent_turns_count_less_than_the_turn() {
     assert!(cosine("tidy the garden shed", &["and the same for the other one"]) > followed + 0.2);
 }
 
+/// A deadline that no test reaches.
+fn in_time() -> Deadline {
+    Deadline::after(std::time::Instant::now(), None)
+}
+
 #[tokio::test]
 async fn turns_of_a_slow_model_are_embedded_together_and_not_waited_for_long() {
     let query = |turn: &str| MenuQuery::new(turn).unwrap();
     let quick = Troubled::new(false, Duration::ZERO);
     let queue = TurnQueue::new(quick.clone());
-    let turn = queue.embed(&query("tidy the shed")).await.unwrap();
+    let turn = queue.embed(&query("tidy the shed"), in_time()).await.unwrap();
     assert_eq!((turn.outcome, turn.values.as_slice()), (Outcome::Embedded, [0.6, 0.8].as_slice()));
-    assert_eq!(queue.embed(&query("我想开发票")).await.unwrap().outcome, Outcome::ScriptNotCovered);
+    assert_eq!(
+        queue.embed(&query("我想开发票"), in_time()).await.unwrap().outcome,
+        Outcome::ScriptNotCovered
+    );
     let index = index(quick);
     let menu = select_embedded(&index, &query("tidy the garden shed"), &turn, &mut Scratch::default());
     assert_eq!(menu.semantic, SemanticState::Ok);
 
     let broken = TurnQueue::new(Troubled::new(true, Duration::ZERO));
-    assert_eq!(broken.embed(&query("tidy the shed")).await.unwrap().outcome, Outcome::Failed);
+    assert_eq!(broken.embed(&query("tidy the shed"), in_time()).await.unwrap().outcome, Outcome::Failed);
     let slow = TurnQueue::new(Troubled::new(false, Duration::from_millis(600)));
     let began = Instant::now();
-    assert_eq!(slow.embed(&query("tidy the shed")).await.unwrap().outcome, Outcome::Failed);
+    assert_eq!(slow.embed(&query("tidy the shed"), in_time()).await.unwrap().outcome, Outcome::Failed);
     assert!(began.elapsed() < Duration::from_millis(550), "{:?}", began.elapsed());
-    assert!(TurnQueue::new(builtin::model()).embed(&query("tidy the shed")).await.is_none());
+    assert!(TurnQueue::new(builtin::model()).embed(&query("tidy the shed"), in_time()).await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]

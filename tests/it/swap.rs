@@ -45,7 +45,7 @@ fn each_answer_has_one_revision() {
     };
     publish(1);
     let signer = MenuSigner::random(Duration::from_mins(1)).unwrap();
-    let reader = Reader::new(&catalog, signer, Arc::new(SystemClock));
+    let reader = Reader::new(&catalog, signer, Arc::new(SystemClock), Arc::default());
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let readers: Vec<_> = (0..3).map(|_| scope.spawn(|| read_until(&reader, &done))).collect();

@@ -9,11 +9,11 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("compute", &[]),
     ("format", &["domain"]),
     ("engine", &["domain", "compute"]),
-    ("app", &["domain", "format", "engine"]),
+    ("telemetry", &["domain"]),
+    ("app", &["domain", "format", "engine", "telemetry"]),
     ("store", &["domain", "format", "engine", "app", "compute"]),
-    ("transport", &["domain", "app"]),
-    ("telemetry", &[]),
-    ("config", &["domain", "telemetry"]),
+    ("transport", &["domain", "app", "telemetry"]),
+    ("config", &["domain", "app", "telemetry", "transport"]),
     ("server", &["domain", "format", "engine", "app", "store", "transport", "config", "telemetry"]),
     (
         "cli",
@@ -33,15 +33,19 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// The only places that may name a dependency.
-const HOMES: [(&str, &[&str]); 26] = [
-    ("tonic::", &["transport/grpc", "server"]),
+const HOMES: [(&str, &[&str]); 30] = [
+    ("tonic::", &["transport/grpc"]),
     ("tonic_", &["transport/grpc"]),
     ("prost::", &["transport/grpc"]),
-    ("http::", &["transport/grpc"]),
-    ("tower::", &["transport/grpc", "server"]),
-    ("hyper_util::", &["transport/grpc"]),
-    ("tokio::", &["transport/grpc", "server", "app/catalog.rs", "app/read.rs", "app/turns.rs", "cli/mod.rs"]),
-    ("clap::", &["cli", "config.rs", "telemetry.rs"]),
+    ("http::", &["transport", "server.rs"]),
+    ("http_body::", &["transport"]),
+    ("axum::", &["transport/http", "server.rs"]),
+    ("hyper::", &["transport"]),
+    ("hyper_util::", &["transport", "server.rs"]),
+    ("tower::", &["transport/grpc"]),
+    ("prometheus::", &["telemetry/metrics.rs"]),
+    ("tokio::", &["transport", "server", "app/catalog.rs", "app/read.rs", "app/turns.rs", "cli/mod.rs"]),
+    ("clap::", &["cli", "config.rs", "telemetry/log.rs"]),
     ("comfy_table::", &["cli"]),
     ("indicatif::", &["cli"]),
     ("aho_corasick::", &["engine/trigger.rs"]),

@@ -9,7 +9,7 @@ use maitred::server;
 use maitred::store::directory::Directory;
 
 use crate::fixture::skill_md;
-use crate::harness::{Setup, TestServer, serve_config, turn_request, write};
+use crate::harness::{Setup, TestServer, serve_config, start, turn_request, write};
 
 fn soup(body: &str) -> String {
     skill_md("soup", "soup", "Cooks onion soup.", body)
@@ -67,8 +67,7 @@ async fn too_many_playbooks_stop_the_start_and_keep_the_last_good_snapshot() {
     }
     let two = Setup { playbooks_max: 2, ..Setup::default() };
     let config = serve_config(vec![dir.path().to_owned()], &two);
-    let refused =
-        server::start(config, std::sync::Arc::new(maitred::app::ports::SystemClock)).await.unwrap_err();
+    let refused = start(config).await.unwrap_err();
     assert!(
         refused.starts_with("there are 3 playbooks, the limit is 2; raise it with --max-playbooks"),
         "{refused}"
@@ -157,7 +156,7 @@ async fn what_is_not_looked_into_is_said() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_starter_packs_serve_without_a_directory() {
     let config = serve_config(Vec::new(), &Setup::default());
-    let running = server::start(config, std::sync::Arc::new(maitred::app::ports::SystemClock)).await.unwrap();
+    let running = start(config).await.unwrap();
     let address = format!("http://{}", running.listen);
     let mut client =
         maitred::transport::grpc::proto::menu_service_client::MenuServiceClient::connect(address)

@@ -8,6 +8,9 @@ use super::proto::{AdvertiseRequest, AdvertiseResponse, WatchCommandsRequest, Wa
 use super::status::to_status;
 use crate::app::error::Error;
 
+/// The methods of the service.
+pub(super) const METHODS: [&str; 2] = ["Advertise", "WatchCommands"];
+
 #[derive(Debug)]
 pub(super) struct AcpRpc;
 

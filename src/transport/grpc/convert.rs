@@ -1,9 +1,5 @@
 //! Messages to domain values and back. Nothing later validates again.
 
-use std::time::Duration;
-
-use tonic::metadata::MetadataMap;
-
 use super::proto;
 use super::proto::reason::Kind;
 use super::proto::select_menu_request::Turn;
@@ -64,23 +60,6 @@ fn tool_format(number: i32) -> Result<ToolFormat, Error> {
         Ok(proto::ToolFormat::Anthropic) => Ok(ToolFormat::Anthropic),
         Ok(proto::ToolFormat::Mcp) => Ok(ToolFormat::Mcp),
         Err(_) => Err(Error::field("tool_format", format!("{number} is not one of the formats 0 to 4"))),
-    }
-}
-
-/// The time that the caller gives the call, from `grpc-timeout`: at most eight digits and a unit. A malformed value is
-/// no deadline.
-pub(super) fn deadline(metadata: &MetadataMap) -> Option<Duration> {
-    let value = metadata.get("grpc-timeout")?.to_str().ok()?;
-    let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;
-    let amount: u64 = Some(digits).filter(|digits| (1..=8).contains(&digits.len()))?.parse().ok()?;
-    match unit {
-        "H" => Some(Duration::from_secs(amount * 3_600)),
-        "M" => Some(Duration::from_secs(amount * 60)),
-        "S" => Some(Duration::from_secs(amount)),
-        "m" => Some(Duration::from_millis(amount)),
-        "u" => Some(Duration::from_micros(amount)),
-        "n" => Some(Duration::from_nanos(amount)),
-        _ => None,
     }
 }
 
@@ -195,28 +174,5 @@ pub(super) fn load_response(answer: &LoadAnswer) -> proto::LoadPlaybookResponse 
         revised_since_load: false,
         body_bytes: playbook.body().len() as u64,
         pinned: false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timeouts_are_read_as_the_protocol_has_them() {
-        for (value, wanted) in [
-            ("5m", Some(Duration::from_millis(5))),
-            ("1n", Some(Duration::from_nanos(1))),
-            ("99999999H", Some(Duration::from_hours(99_999_999))),
-            ("999999999S", None),
-            ("-1S", None),
-            ("S", None),
-            ("5", None),
-            ("", None),
-        ] {
-            let mut metadata = MetadataMap::new();
-            metadata.insert("grpc-timeout", value.parse().unwrap());
-            assert_eq!(deadline(&metadata), wanted, "{value}");
-        }
     }
 }

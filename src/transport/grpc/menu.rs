@@ -4,7 +4,7 @@
 //! more than the selection.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use tonic::{Request, Response, Status};
 
@@ -12,21 +12,67 @@ use super::convert;
 use super::proto::menu_service_server::MenuService;
 use super::proto::{LoadPlaybookRequest, LoadPlaybookResponse, SelectMenuRequest, SelectMenuResponse};
 use super::status::to_status;
+use crate::app::admit::{Admission, Deadline};
+use crate::app::error::Error;
 use crate::app::read::{LoadRequest, Reader};
 use crate::app::turns::TurnQueue;
 use crate::domain::query::check_caller_id;
 use crate::domain::revision::Revision;
+use crate::domain::stage::Stage;
+
+/// The methods of the service.
+pub(super) const METHODS: [&str; 2] = ["SelectMenu", "LoadPlaybook"];
 
 #[derive(Debug)]
 pub(super) struct MenuRpc {
     reader: Arc<Reader>,
     turns: TurnQueue,
+    admission: Arc<Admission>,
 }
 
 impl MenuRpc {
-    pub(super) fn new(reader: Arc<Reader>) -> Self {
+    pub(super) fn new(reader: Arc<Reader>, admission: Arc<Admission>) -> Self {
         let turns = TurnQueue::new(Arc::clone(reader.embedder()));
-        Self { reader, turns }
+        Self { reader, turns, admission }
+    }
+
+    async fn select(
+        &self,
+        message: SelectMenuRequest,
+        deadline: Deadline,
+    ) -> Result<SelectMenuResponse, Error> {
+        let metrics = self.reader.metrics();
+        let arrival = Instant::now();
+        let min_revision = message.min_revision;
+        let (select, explain) = convert::select_request(message)?;
+        let converted = Instant::now();
+        let _permit = self.admission.permit()?;
+        metrics.stage(Stage::Admit, converted.elapsed());
+        if let Some(revision) = min_revision {
+            self.reader.wait_for(Revision::new(revision), deadline).await?;
+        }
+        let turn = self.turns.embed(&select.query, deadline).await;
+        let answer = self.reader.select(&select, turn.as_ref())?;
+        let began = Instant::now();
+        let response = convert::select_response(answer, explain);
+        metrics.stage(Stage::Convert, began.elapsed() + (converted - arrival));
+        Ok(response)
+    }
+
+    fn load(&self, message: &LoadPlaybookRequest) -> Result<LoadPlaybookResponse, Error> {
+        for (field, id) in [("run_id", &message.run_id), ("turn_id", &message.turn_id)] {
+            if let Some(id) = id {
+                check_caller_id(field, id)?;
+            }
+        }
+        let _permit = self.admission.permit()?;
+        let load = LoadRequest {
+            menu_token: &message.menu_token,
+            slug: &message.slug,
+            run_id: message.run_id.as_deref(),
+            turn_id: message.turn_id.as_deref(),
+        };
+        Ok(convert::load_response(&self.reader.load(load)?))
     }
 }
 
@@ -36,36 +82,22 @@ impl MenuService for MenuRpc {
         &self,
         request: Request<SelectMenuRequest>,
     ) -> Result<Response<SelectMenuResponse>, Status> {
-        let patience = convert::deadline(request.metadata()).unwrap_or(Duration::MAX);
-        let message = request.into_inner();
-        let min_revision = message.min_revision;
-        let (select, explain) = convert::select_request(message).map_err(|error| to_status(&error))?;
-        if let Some(revision) = min_revision {
-            let reached = self.reader.wait_for(Revision::new(revision), patience).await;
-            reached.map_err(|error| to_status(&error))?;
-        }
-        let turn = self.turns.embed(&select.query).await;
-        let answer = self.reader.select(&select, turn.as_ref()).map_err(|error| to_status(&error))?;
-        Ok(Response::new(convert::select_response(answer, explain)))
+        let deadline = deadline(&request);
+        let answer = self.select(request.into_inner(), deadline).await;
+        answer.map(Response::new).map_err(|error| to_status(&error))
     }
 
     async fn load_playbook(
         &self,
         request: Request<LoadPlaybookRequest>,
     ) -> Result<Response<LoadPlaybookResponse>, Status> {
-        let message = request.into_inner();
-        for (field, id) in [("run_id", &message.run_id), ("turn_id", &message.turn_id)] {
-            if let Some(id) = id {
-                check_caller_id(field, id).map_err(|error| to_status(&error.into()))?;
-            }
-        }
-        let load = LoadRequest {
-            menu_token: &message.menu_token,
-            slug: &message.slug,
-            run_id: message.run_id.as_deref(),
-            turn_id: message.turn_id.as_deref(),
-        };
-        let answer = self.reader.load(load).map_err(|error| to_status(&error))?;
-        Ok(Response::new(convert::load_response(&answer)))
+        let answer = self.load(request.get_ref());
+        answer.map(Response::new).map_err(|error| to_status(&error))
     }
+}
+
+/// When the call's time is over.
+fn deadline<T>(request: &Request<T>) -> Deadline {
+    let known = request.extensions().get::<Deadline>().copied();
+    known.unwrap_or_else(|| Deadline::after(Instant::now(), None))
 }

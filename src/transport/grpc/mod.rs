@@ -4,42 +4,43 @@ pub mod client;
 pub mod proto;
 
 mod acp;
+mod bodies;
+mod call;
 mod convert;
 mod menu;
 mod refusals;
 mod run;
+pub(crate) mod service;
 mod status;
+mod timeout;
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use tonic::server::NamedService;
-use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use self::proto::acp_service_server::AcpServiceServer;
 use self::proto::menu_service_server::MenuServiceServer;
 use self::proto::run_service_server::RunServiceServer;
+pub use self::service::GrpcService;
+use crate::app::admit::Admission;
 use crate::app::read::{Reader, SelectAnswer};
 use crate::domain::limits::{
     ENCODE_BODIES_BYTES_MAX, ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, RUN_DECODE_BYTES_MAX,
 };
+use crate::telemetry::metrics::Metrics;
 
-pub use self::refusals::RefusalLayer;
-
-/// Calls in flight on one connection.
-pub const STREAMS_PER_CONNECTION: u32 = 256;
-
-/// How often an idle connection is probed.
-pub const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
-
-/// How long a probe may stay unanswered before the connection is closed.
-pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// The services that a caller can reach, and what reports their health.
-pub async fn routes(reader: Arc<Reader>) -> (Routes, HealthReporter) {
-    let menu = MenuServiceServer::new(menu::MenuRpc::new(reader))
+/// The services that a caller can reach, and what reports their health. Streams of requests end when `draining` is
+/// cancelled.
+pub async fn services(
+    reader: Arc<Reader>,
+    admission: Arc<Admission>,
+    metrics: Arc<Metrics>,
+    draining: CancellationToken,
+) -> (Arc<GrpcService>, Health) {
+    let menu = MenuServiceServer::new(menu::MenuRpc::new(reader, Arc::clone(&admission)))
         .max_decoding_message_size(MENU_DECODE_BYTES_MAX)
         .max_encoding_message_size(ENCODE_BYTES_MAX);
     let run = RunServiceServer::new(run::RunRpc)
@@ -50,13 +51,14 @@ pub async fn routes(reader: Arc<Reader>) -> (Routes, HealthReporter) {
         .max_encoding_message_size(ENCODE_BODIES_BYTES_MAX);
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<MenuServiceServer<menu::MenuRpc>>().await;
-    let routes = Routes::new(menu)
-        .add_service(run)
-        .add_service(acp)
-        .add_service(health)
-        .add_service(reflection().build_v1().expect("the descriptors are those of this build"))
-        .add_service(reflection().build_v1alpha().expect("the descriptors are those of this build"));
-    (routes, reporter)
+    let service = GrpcService::new(admission, metrics, draining)
+        .with_limits(menu, &menu::METHODS)
+        .with_limits(run, &run::METHODS)
+        .with_limits(acp, &acp::METHODS)
+        .without_limits(health)
+        .without_limits(reflection().build_v1().expect("the descriptors are those of this build"))
+        .without_limits(reflection().build_v1alpha().expect("the descriptors are those of this build"));
+    (Arc::new(service), Health(reporter))
 }
 
 /// The message for an answer, reasons included: what the command line shows is what a caller gets.
@@ -65,15 +67,28 @@ pub fn select_response(answer: SelectAnswer) -> proto::SelectMenuResponse {
     convert::select_response(answer, true)
 }
 
-/// Reports that no service takes new calls, and ends the streams that watch for it: a client that watches would
-/// otherwise keep its connection, and so the drain, until the deadline.
-pub async fn report_draining(reporter: &mut HealthReporter) {
-    let menu = <MenuServiceServer<menu::MenuRpc> as NamedService>::NAME;
-    for service in ["", menu] {
-        reporter.set_service_status(service, ServingStatus::NotServing).await;
+/// Reports the health of the services.
+#[derive(Debug)]
+pub struct Health(HealthReporter);
+
+impl Health {
+    /// The services whose health is reported.
+    const SERVICES: [&str; 2] = ["", <MenuServiceServer<menu::MenuRpc> as NamedService>::NAME];
+
+    /// Reports that no service takes new calls.
+    pub async fn report_draining(&self) {
+        for service in Self::SERVICES {
+            self.0.set_service_status(service, ServingStatus::NotServing).await;
+        }
     }
-    for service in ["", menu] {
-        reporter.clear_service_status(service).await;
+
+    /// Ends the streams that watch for health: a client that watches would otherwise keep its connection, and so the
+    /// drain, until the deadline.
+    pub async fn end_watches(&self) {
+        let mut reporter = self.0.clone();
+        for service in Self::SERVICES {
+            reporter.clear_service_status(service).await;
+        }
     }
 }
 

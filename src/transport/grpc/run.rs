@@ -10,6 +10,9 @@ use super::proto::{
 use super::status::to_status;
 use crate::app::error::Error;
 
+/// The methods of the service.
+pub(super) const METHODS: [&str; 4] = ["ListActivations", "RestoreActivations", "PlanCompaction", "EndRun"];
+
 #[derive(Debug)]
 pub(super) struct RunRpc;
 

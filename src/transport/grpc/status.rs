@@ -15,7 +15,10 @@ pub(super) fn to_status(error: &Error) -> Status {
     let (reason, code) = error.reason().row();
     let metadata: HashMap<String, String> =
         error.metadata().iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    let details = ErrorDetails::with_error_info(reason, DOMAIN, metadata);
+    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, metadata);
+    if let Some(time) = error.retry_after() {
+        details.set_retry_info(Some(time));
+    }
     Status::with_error_details(to_grpc(code), error.message(), details)
 }
 
@@ -28,6 +31,7 @@ fn to_grpc(code: Code) -> GrpcCode {
         Code::ResourceExhausted => GrpcCode::ResourceExhausted,
         Code::Unimplemented => GrpcCode::Unimplemented,
         Code::Unavailable => GrpcCode::Unavailable,
+        Code::DeadlineExceeded => GrpcCode::DeadlineExceeded,
         Code::Internal => GrpcCode::Internal,
     }
 }

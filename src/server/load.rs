@@ -1,0 +1,87 @@
+//! The first catalogue, and what keeps it current.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tracing::{error, info, warn};
+
+use super::ServeError;
+use crate::app::catalog::Catalog;
+use crate::app::packs;
+use crate::app::report;
+use crate::config::CatalogConfig;
+use crate::domain::agent::AgentId;
+use crate::domain::playbook::Playbook;
+use crate::engine::embed::{Embedder, builtin};
+use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
+use crate::store::model;
+
+/// The embedding model that is asked for.
+///
+/// # Errors
+/// What is wrong with its files.
+pub fn embedder(config: &CatalogConfig) -> Result<Arc<dyn Embedder>, ServeError> {
+    config.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)
+}
+
+/// Loads the first catalogue and, where there are directories, keeps it current.
+pub(super) fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Option<Watch>, ServeError> {
+    let agent = AgentId::default_agent();
+    if config.skills.is_empty() {
+        let playbooks = packs::starter_playbooks();
+        info!(playbook_count = playbooks.len(), "no --skills: serving the starter packs");
+        catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
+        return Ok(None);
+    }
+    info!(directory_count = config.skills.len(), "reading skills");
+    let (directory, Refresh { playbooks, reports, .. }) = read_directories(config)?;
+    report::log(&reports);
+    advise(config, &playbooks);
+    catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
+    let (catalog, settings) = (Arc::clone(catalog), config.settings);
+    let mut last_failure = String::new();
+    let on_change = move |refresh: Result<Refresh, DirectoryError>| match refresh {
+        Ok(Refresh { playbooks, reports, mended }) => {
+            if !std::mem::take(&mut last_failure).is_empty() {
+                info!("the directories are in order again");
+            }
+            report::log(&reports);
+            report::log_mended(&mended);
+            if let Err(error) = catalog.replace(&agent, playbooks, settings) {
+                error!(%error, "the last good snapshot stays");
+            }
+        }
+        Err(failure) => {
+            let failure = failure.to_string();
+            if failure != last_failure {
+                error!("{failure}; the last good snapshot stays");
+                last_failure = failure;
+            }
+        }
+    };
+    let on_blind = |cause: &str| warn!(cause, "no file events; looking for changes twice a second instead");
+    watch(directory, on_change, on_blind)
+        .map(Some)
+        .map_err(|error| format!("the watch cannot start: {error}"))
+}
+
+/// Reads the directories of a configuration once.
+///
+/// # Errors
+/// A directory that cannot be read, or too many playbooks.
+pub fn read_directories(config: &CatalogConfig) -> Result<(Directory, Refresh), ServeError> {
+    let mut directory = Directory::new(config.skills.clone(), config.playbooks_max);
+    let refresh = directory.refresh(&BTreeSet::new()).map_err(|error| error.to_string())?;
+    Ok((directory, refresh))
+}
+
+fn advise(config: &CatalogConfig, playbooks: &[Arc<Playbook>]) {
+    if playbooks.is_empty() {
+        let dirs: Vec<String> = config.skills.iter().map(|dir| dir.display().to_string()).collect();
+        warn!("no playbook was found in {}: each is a folder with a SKILL.md", dirs.join(", "));
+    } else if !config.untriggered_chosen
+        && let Some(advice) = report::untriggered_advice(playbooks, config.settings)
+    {
+        warn!("{advice}");
+    }
+}

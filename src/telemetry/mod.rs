@@ -1,0 +1,4 @@
+//! What an operator sees: logs and metrics.
+
+pub mod log;
+pub mod metrics;

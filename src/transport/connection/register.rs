@@ -1,0 +1,247 @@
+//! The open connections of a door, and what is to happen to each.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::ConnectionLimits;
+use super::state::{Moved, State};
+use crate::telemetry::metrics::Closed;
+
+/// What a connection's task is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Take no new calls, finish those that are there, and end.
+    Finish,
+    /// End now.
+    Cut(Closed),
+}
+
+/// Commands that may wait for a connection's task: each kind once.
+const COMMANDS_MAX: usize = 2;
+
+/// The open connections.
+#[derive(Debug)]
+pub(super) struct Register {
+    limits: ConnectionLimits,
+    opened: u64,
+    entries: BTreeMap<u64, Entry>,
+    /// Those that had not begun when they were last looked at, the oldest first.
+    half_open: VecDeque<u64>,
+    is_draining: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    commands: mpsc::Sender<Command>,
+    state: Arc<State>,
+    /// Bytes with which the protocol begins.
+    opening_bytes: usize,
+    opened: Instant,
+    /// When answers last left, or there were none.
+    at_ease: (Instant, Moved),
+    told_to_finish: Option<Instant>,
+}
+
+impl Entry {
+    fn is_half_open(&self) -> bool {
+        self.state.moved().bytes_received < self.opening_bytes
+    }
+
+    /// Tells the task. One that does not listen has been told before, or is at its end.
+    fn tell(&self, command: Command) {
+        let _ = self.commands.try_send(command);
+    }
+
+    fn finish(&mut self, now: Instant) {
+        if self.told_to_finish.is_none() {
+            self.told_to_finish = Some(now);
+            self.tell(Command::Finish);
+        }
+    }
+}
+
+impl Register {
+    pub(super) fn new(limits: ConnectionLimits) -> Self {
+        Self { limits, opened: 0, entries: BTreeMap::new(), half_open: VecDeque::new(), is_draining: false }
+    }
+
+    /// Enters a connection; none when there are too many. Makes room among those that have not begun.
+    pub(super) fn enter(
+        &mut self,
+        state: Arc<State>,
+        opening_bytes: usize,
+        now: Instant,
+    ) -> Option<(u64, mpsc::Receiver<Command>)> {
+        if self.is_draining || self.entries.len() >= self.limits.connections_max {
+            return None;
+        }
+        if self.half_open.len() >= self.limits.half_open_max {
+            let entries = &self.entries;
+            self.half_open.retain(|number| entries.get(number).is_some_and(Entry::is_half_open));
+        }
+        if self.half_open.len() >= self.limits.half_open_max
+            && let Some(oldest) = self.half_open.pop_front()
+            && let Some(entry) = self.entries.get(&oldest)
+        {
+            entry.tell(Command::Cut(Closed::HalfOpen));
+        }
+        let (commands, told) = mpsc::channel(COMMANDS_MAX);
+        self.opened += 1;
+        let at_ease = (now, state.moved());
+        let entry = Entry { commands, state, opening_bytes, opened: now, at_ease, told_to_finish: None };
+        self.entries.insert(self.opened, entry);
+        self.half_open.push_back(self.opened);
+        Some((self.opened, told))
+    }
+
+    pub(super) fn leave(&mut self, number: u64) {
+        self.entries.remove(&number);
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Looks at every connection. Linear in their number; once in a while.
+    pub(super) fn inspect(&mut self, now: Instant) {
+        let ConnectionLimits { handshake_time, stall_time, age, grace, .. } = self.limits;
+        for (number, entry) in &mut self.entries {
+            let moved = entry.state.moved();
+            if !moved.is_stuck_since(&entry.at_ease.1) {
+                entry.at_ease = (now, moved);
+            }
+            let since = |then: Instant| now.saturating_duration_since(then);
+            if moved.bytes_received < entry.opening_bytes && since(entry.opened) >= handshake_time {
+                entry.tell(Command::Cut(Closed::HalfOpen));
+            } else if since(entry.at_ease.0) >= stall_time {
+                entry.tell(Command::Cut(Closed::Stalled));
+            } else if !self.is_draining && entry.told_to_finish.is_some_and(|then| since(then) >= grace) {
+                entry.tell(Command::Cut(Closed::Age));
+            } else if age.is_some_and(|age| since(entry.opened) >= spread(age, *number)) {
+                entry.finish(now);
+            }
+        }
+    }
+
+    /// Lets every connection finish; one that has not begun has nothing to finish.
+    pub(super) fn drain(&mut self, now: Instant) {
+        self.is_draining = true;
+        for entry in self.entries.values_mut() {
+            if entry.is_half_open() {
+                entry.tell(Command::Cut(Closed::HalfOpen));
+            } else {
+                entry.finish(now);
+            }
+        }
+    }
+
+    /// Cuts what is left.
+    pub(super) fn cut_all(&mut self) {
+        for entry in self.entries.values() {
+            entry.tell(Command::Cut(Closed::Drain));
+        }
+    }
+}
+
+/// From 90 to 110 hundredths of an age, by the number of the connection: so that they do not all end together.
+fn spread(age: Duration, number: u64) -> Duration {
+    age / 100 * (90 + u32::try_from(number * 7 % 21).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn limits() -> ConnectionLimits {
+        ConnectionLimits {
+            connections_max: 3,
+            half_open_max: 2,
+            handshake_time: 10 * SECOND,
+            stall_time: 30 * SECOND,
+            age: Some(100 * SECOND),
+            grace: 20 * SECOND,
+        }
+    }
+
+    /// A connection that has sent so many bytes.
+    fn enter(
+        register: &mut Register,
+        bytes: usize,
+        now: Instant,
+    ) -> Option<(Arc<State>, mpsc::Receiver<Command>)> {
+        let state = Arc::new(State::default());
+        state.received(bytes);
+        let (_, told) = register.enter(Arc::clone(&state), 33, now)?;
+        Some((state, told))
+    }
+
+    #[test]
+    fn those_that_do_not_begin_are_cut_in_time_and_the_oldest_makes_room() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let (_, mut first) = enter(&mut register, 24, now).unwrap();
+        let (_, mut second) = enter(&mut register, 0, now).unwrap();
+        let (_, mut third) = enter(&mut register, 33, now + SECOND).unwrap();
+        assert_eq!(first.try_recv(), Ok(Command::Cut(Closed::HalfOpen)), "it makes room");
+        assert!(enter(&mut register, 33, now).is_none(), "three are open");
+        register.inspect(now + 9 * SECOND);
+        assert!(second.try_recv().is_err());
+        register.inspect(now + 11 * SECOND);
+        assert_eq!(second.try_recv(), Ok(Command::Cut(Closed::HalfOpen)));
+        assert!(third.try_recv().is_err(), "it has begun");
+    }
+
+    #[test]
+    fn one_that_takes_no_answers_is_cut_and_one_that_takes_some_is_not() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let (slow, mut told_slow) = enter(&mut register, 33, now).unwrap();
+        let (stuck, mut told_stuck) = enter(&mut register, 33, now).unwrap();
+        let _kept = stuck.sending();
+        let mut answers: Vec<_> = (0..5).map(|_| slow.sending()).collect();
+        for second in 1..=60 {
+            register.inspect(now + second * SECOND);
+            if second % 20 == 0 {
+                answers.pop();
+            }
+        }
+        assert_eq!(told_stuck.try_recv(), Ok(Command::Cut(Closed::Stalled)));
+        assert!(told_slow.try_recv().is_err());
+    }
+
+    #[test]
+    fn an_old_one_finishes_and_is_cut_after_the_grace() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let (_, mut told) = enter(&mut register, 33, now).unwrap();
+        register.inspect(now + 89 * SECOND);
+        assert!(told.try_recv().is_err());
+        register.inspect(now + 110 * SECOND);
+        assert_eq!(told.try_recv(), Ok(Command::Finish));
+        register.inspect(now + 129 * SECOND);
+        assert!(told.try_recv().is_err());
+        register.inspect(now + 130 * SECOND);
+        assert_eq!(told.try_recv(), Ok(Command::Cut(Closed::Age)));
+    }
+
+    #[test]
+    fn a_drain_lets_calls_finish_and_takes_no_new_connection() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let (_, mut begun) = enter(&mut register, 33, now).unwrap();
+        let (_, mut half_open) = enter(&mut register, 32, now).unwrap();
+        register.drain(now);
+        assert_eq!(begun.try_recv(), Ok(Command::Finish));
+        assert_eq!(half_open.try_recv(), Ok(Command::Cut(Closed::HalfOpen)));
+        assert!(enter(&mut register, 33, now).is_none());
+        register.inspect(now + 25 * SECOND);
+        assert!(begun.try_recv().is_err(), "the drain has its own end");
+        register.cut_all();
+        assert_eq!(begun.try_recv(), Ok(Command::Cut(Closed::Drain)));
+    }
+}

@@ -1,0 +1,182 @@
+//! Every method that a caller can reach, and what each connection calls them through.
+//!
+//! **Invariants**: every call of the contract passes the queue and has a deadline; health and reflection pass neither, so
+//! that a busy server still says that it lives.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::codegen::{BoxFuture, Service};
+use tonic::server::NamedService;
+
+use super::bodies::{AnswerBody, RequestBody};
+use super::call::Call;
+use super::timeout;
+use crate::app::admit::{Admission, Deadline};
+use crate::telemetry::metrics::{MethodMetrics, Metrics};
+use crate::transport::connection::State;
+
+/// What a method is called through.
+type Handler =
+    Box<dyn Fn(Request<RequestBody<Incoming>>) -> BoxFuture<Response<Body>, Infallible> + Send + Sync>;
+
+/// One service of the contract, or beside it.
+struct Entry {
+    name: &'static str,
+    handler: Handler,
+    /// The methods of the contract; none for services that are never limited.
+    methods: Vec<(&'static str, MethodMetrics)>,
+}
+
+/// The services, and what their calls share.
+pub struct GrpcService {
+    entries: Vec<Entry>,
+    shared: Arc<Shared>,
+}
+
+/// What calls need.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) admission: Arc<Admission>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) draining: CancellationToken,
+    /// Calls of no method.
+    pub(super) elsewhere: MethodMetrics,
+}
+
+impl std::fmt::Debug for GrpcService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
+        f.debug_struct("GrpcService").field("services", &names).finish_non_exhaustive()
+    }
+}
+
+impl GrpcService {
+    pub(super) fn new(admission: Arc<Admission>, metrics: Arc<Metrics>, draining: CancellationToken) -> Self {
+        let elsewhere = metrics.method("unknown", "unknown");
+        Self { entries: Vec::new(), shared: Arc::new(Shared { admission, metrics, draining, elsewhere }) }
+    }
+
+    /// Adds a service of the contract.
+    pub(super) fn with_limits<S>(self, service: S, methods: &[&'static str]) -> Self
+    where
+        S: GrpcEndpoint,
+    {
+        let metrics = &self.shared.metrics;
+        let methods = methods.iter().map(|method| (*method, metrics.method(S::NAME, method))).collect();
+        self.with(service, methods)
+    }
+
+    /// Adds a service that is never limited.
+    pub(super) fn without_limits<S: GrpcEndpoint>(self, service: S) -> Self {
+        self.with(service, Vec::new())
+    }
+
+    fn with<S: GrpcEndpoint>(mut self, service: S, methods: Vec<(&'static str, MethodMetrics)>) -> Self {
+        let handler = Box::new(move |request| service.clone().call(request));
+        self.entries.push(Entry { name: S::NAME, handler, methods });
+        self
+    }
+
+    /// Begins a call.
+    fn begin(self: &Arc<Self>, request: Request<Incoming>, connection: &Arc<State>) -> Call {
+        let arrival = Instant::now();
+        let shared = &self.shared;
+        let Some((at, method)) = self.find(request.uri().path()) else {
+            return Call::unknown(self, arrival);
+        };
+        let entry = &self.entries[at];
+        if entry.methods.is_empty() {
+            let draining = shared.draining.clone().cancelled_owned();
+            let request = request.map(|body| RequestBody::new(body, &shared.admission, Some(draining)));
+            return Call::unlimited((entry.handler)(request));
+        }
+        let place = match shared.admission.queue() {
+            Ok(place) => place,
+            Err(error) => return Call::refused(self, (at, method), arrival, &error),
+        };
+        let deadline = Deadline::after(arrival, timeout::given(request.headers()));
+        let mut request = request.map(|body| RequestBody::new(body, &shared.admission, None));
+        request.extensions_mut().insert(deadline);
+        let work = (entry.handler)(request);
+        Call::limited(self, (at, method), (arrival, deadline), place, work, connection.sending())
+    }
+
+    /// The places of a path's service and method; a method that is not in the contract gets the place after the last.
+    fn find(&self, path: &str) -> Option<(usize, usize)> {
+        let (service, method) = path.strip_prefix('/')?.rsplit_once('/')?;
+        let at = self.entries.iter().position(|entry| entry.name == service)?;
+        let methods = &self.entries[at].methods;
+        let method = methods.iter().position(|(name, _)| *name == method).unwrap_or(methods.len());
+        Some((at, method))
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// What is counted of the method at these places.
+    pub(super) fn method(&self, (at, method): (usize, usize)) -> &MethodMetrics {
+        let methods = &self.entries[at].methods;
+        methods.get(method).map_or(&self.shared.elsewhere, |(_, metrics)| metrics)
+    }
+}
+
+/// A generated service.
+pub(super) trait GrpcEndpoint:
+    NamedService
+    + Clone
+    + Send
+    + Sync
+    + 'static
+    + Service<
+        Request<RequestBody<Incoming>>,
+        Response = Response<Body>,
+        Error = Infallible,
+        Future = BoxFuture<Response<Body>, Infallible>,
+    >
+{
+}
+
+impl<S> GrpcEndpoint for S where
+    S: NamedService
+        + Clone
+        + Send
+        + Sync
+        + 'static
+        + Service<
+            Request<RequestBody<Incoming>>,
+            Response = Response<Body>,
+            Error = Infallible,
+            Future = BoxFuture<Response<Body>, Infallible>,
+        >
+{
+}
+
+/// The services as one connection calls them.
+#[derive(Debug)]
+pub(crate) struct OnConnection {
+    service: Arc<GrpcService>,
+    connection: Arc<State>,
+}
+
+impl OnConnection {
+    pub(crate) fn new(service: Arc<GrpcService>, connection: Arc<State>) -> Self {
+        Self { service, connection }
+    }
+}
+
+impl hyper::service::Service<Request<Incoming>> for OnConnection {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Call;
+
+    fn call(&self, request: Request<Incoming>) -> Call {
+        self.service.begin(request, &self.connection)
+    }
+}
