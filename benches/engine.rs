@@ -5,6 +5,7 @@
 //! library's words. **Not shown**: the network, the tokens of menus, contention between requests.
 
 mod bodies;
+mod words;
 
 use bodies::Line;
 

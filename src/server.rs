@@ -49,6 +49,8 @@ pub struct Running {
     pub listen: String,
     /// Where metrics and probes are.
     pub http: Option<String>,
+    /// What it serves.
+    pub catalog: Arc<Catalog>,
     stop: oneshot::Sender<()>,
     served: tokio::task::JoinHandle<()>,
 }
@@ -97,7 +99,7 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
         drop(watching);
     });
     info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
-    Ok(Running { listen, http, stop, served })
+    Ok(Running { listen, http, catalog, stop, served })
 }
 
 impl Running {

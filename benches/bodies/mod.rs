@@ -4,17 +4,17 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use maitred::app::packs;
 use maitred::domain::agent::{AgentSettings, Untriggered};
-use maitred::domain::playbook::{Playbook, PlaybookParts};
+use maitred::domain::playbook::Playbook;
 use maitred::domain::query::MenuQuery;
-use maitred::domain::slug::Slug;
 use maitred::engine::builder::{Builder, Circumstances};
 use maitred::engine::embed::wordpiece::WordPiece;
 use maitred::engine::embed::{EmbedScratch, Vector, builtin, dot};
 use maitred::engine::scratch::Scratch;
 use maitred::engine::select::select;
 use maitred::engine::vectors::{RECALL_NEIGHBOURS, Vectors};
+
+use super::words::Words;
 
 /// A measurement beside its floor.
 #[derive(Debug)]
@@ -203,55 +203,4 @@ fn time(rounds: usize, mut body: impl FnMut()) -> (f64, f64) {
         .collect();
     times.sort_by(f64::total_cmp);
     (times[times.len() / 2], times[times.len() * 99 / 100])
-}
-
-/// Texts made of the library's words, the same each time.
-struct Words {
-    words: Vec<String>,
-    state: u64,
-}
-
-impl Words {
-    fn new(seed: u64) -> Self {
-        let bodies = packs::library().into_iter().flat_map(|pack| pack.playbooks);
-        let mut words: Vec<String> = bodies
-            .flat_map(|playbook| {
-                let text = format!("{} {}", playbook.description(), playbook.body());
-                text.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase).collect::<Vec<_>>()
-            })
-            .filter(|word| word.len() > 2)
-            .collect();
-        words.sort();
-        words.dedup();
-        Self { words, state: seed * 0x9E37_79B9 + 1 }
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        usize::try_from(self.state % bound as u64).expect("less than a length")
-    }
-
-    /// So many words, from one part of the vocabulary, as texts have a subject.
-    fn text(&mut self, count: usize) -> String {
-        let subject = self.below(self.words.len());
-        let mut text = String::new();
-        for at in 0..count {
-            let word = if at % 2 == 0 { subject + self.below(40) } else { self.below(self.words.len()) };
-            text.push_str(&self.words[word % self.words.len()]);
-            text.push(' ');
-        }
-        text.trim_end().to_owned()
-    }
-
-    fn playbook(&mut self, at: usize) -> Arc<Playbook> {
-        let slug = Slug::parse(&format!("playbook-{at}")).expect("a valid name");
-        let parts = PlaybookParts {
-            title: Some(self.text(3)),
-            body: self.text(300),
-            ..PlaybookParts::new(slug, self.text(24))
-        };
-        Arc::new(Playbook::new(parts).expect("within the limits"))
-    }
 }

@@ -2,6 +2,33 @@
 
 #[path = "../../benches/bodies/mod.rs"]
 mod bodies;
+#[path = "../../benches/load/mod.rs"]
+mod load;
+#[path = "../../benches/words/mod.rs"]
+mod words;
+
+use std::time::Duration;
+
+use load::{Pace, Target, echo, ours};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_call_of_the_bench_is_answered() {
+    let running = ours::serve(12).await;
+    ours::publish_for_ever(&running, 12, Duration::from_millis(20));
+    let calls = ours::calls(&running.listen).await;
+    let floor = Target {
+        address: echo::serve(calls.select.1).await,
+        path: "/bench.Echo/Call",
+        message: prost::Message::encode_to_vec(&echo::Blob { bytes: calls.select.0.message.clone() }).into(),
+    };
+    for target in [&calls.select.0, &calls.load.0, &floor] {
+        let pace = Pace { together: 3, every: Duration::from_millis(2), rounds: 10 };
+        let latencies = load::paced(target, pace).await;
+        assert!(latencies.per_mille(500) > 0.0 && latencies.per_mille(999) >= latencies.per_mille(500));
+        assert!(load::flat_out(target, 4, 2, Duration::from_millis(20)).await > 0.0);
+    }
+    running.stop().await.unwrap();
+}
 
 #[test]
 fn every_bench_runs() {

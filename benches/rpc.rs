@@ -1,0 +1,226 @@
+//! Times of calls, each beside a bare tonic echo with messages of the same size, in the same run: `cargo bench --bench rpc`.
+//!
+//! **Measured**: `SelectMenu` among 30, 1,000 and 20,000 playbooks with a turn of 60 tokens, and `LoadPlaybook`; latencies at 1
+//! and 8 calls due together every 2 ms (open loop, from when a call was due), calls a second with 50 callers; and again
+//! while every 20 ms a catalogue is published. **How**: each server is a process of its own; client and servers share the
+//! machine; rounds of echo and server alternate, and the median of the rounds counts. **Not shown**: a network.
+
+mod load;
+mod words;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use load::{Pace, Target, ours};
+
+const EVERY: Duration = Duration::from_millis(2);
+const PUBLISH_EVERY: Duration = Duration::from_millis(20);
+
+/// How much is measured.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    paced_rounds: usize,
+    flat_out: Duration,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[1..] {
+        ["serve-echo", bytes] => serve_echo(bytes.parse().expect("a number of bytes")),
+        ["serve", count, publish] => {
+            serve(count.parse().expect("a number of playbooks"), publish == "publish");
+        }
+        _ => measure(&words),
+    }
+}
+
+fn runtime(threads: usize) -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(threads).enable_all().build().expect("the machine has threads")
+}
+
+/// A child of the bench: the floor.
+fn serve_echo(answer_bytes: usize) {
+    runtime(2).block_on(async {
+        say(&load::echo::serve(answer_bytes).await);
+        std::future::pending::<()>().await;
+    });
+}
+
+/// A child of the bench: the server.
+fn serve(count: usize, publishes: bool) {
+    runtime(2).block_on(async {
+        let running = ours::serve(count).await;
+        if publishes {
+            ours::publish_for_ever(&running, count, PUBLISH_EVERY);
+        }
+        say(&format!("{} {}", running.listen, running.http.as_deref().expect("the door is open")));
+        std::future::pending::<()>().await;
+    });
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).expect("the bench reads what its children say");
+}
+
+/// A server in a process of its own; ended when dropped.
+struct Server {
+    child: Child,
+    said: String,
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let own = std::env::current_exe().expect("the bench runs from a file");
+        let child = Command::new(own).args(arguments).stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("a process can be started");
+        let mut said = String::new();
+        let out = child.stdout.take().expect("it is piped");
+        BufReader::new(out).read_line(&mut said).expect("the child says where it listens");
+        Self { child, said: said.trim().to_owned() }
+    }
+
+    fn address(&self) -> &str {
+        self.said.split(' ').next().expect("a line has a first word")
+    }
+
+    fn http(&self) -> &str {
+        self.said.split(' ').nth(1).expect("the server says both")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What was measured of one target.
+#[derive(Clone, Debug, Default)]
+struct Figures {
+    one: [f64; 3],
+    eight: [f64; 3],
+    throughput: f64,
+}
+
+fn measure(words: &[&str]) {
+    let effort = if words.contains(&"quick") {
+        Effort { rounds: 1, paced_rounds: 500, flat_out: Duration::from_millis(500) }
+    } else {
+        Effort { rounds: 5, paced_rounds: 2_500, flat_out: Duration::from_secs(3) }
+    };
+    let sizes: &[usize] = if words.contains(&"quick") { &[30] } else { &[30, 1_000, 20_000] };
+    for &count in sizes {
+        let text = count.to_string();
+        let still = Server::start(&["serve", &text, "still"]);
+        let calls = runtime(1).block_on(ours::calls(still.address()));
+        compare(&format!("SelectMenu, {count} playbooks"), &calls.select, effort);
+        if count == sizes[0] {
+            compare("LoadPlaybook", &calls.load, effort);
+        }
+        profile(still.http());
+        let moving = Server::start(&["serve", &text, "publish"]);
+        let again = runtime(1).block_on(ours::calls(moving.address()));
+        let [before, with] = alternate([&calls.select.0, &again.select.0], effort);
+        print(
+            &format!("SelectMenu, {count} playbooks, a publish every 20 ms"),
+            &with,
+            "without publishes",
+            &before,
+        );
+    }
+}
+
+/// Measures a call beside an echo of its size.
+fn compare(what: &str, (target, answer_bytes): &(Target, usize), effort: Effort) {
+    let echo = Server::start(&["serve-echo", &answer_bytes.to_string()]);
+    let message = load::echo::Blob { bytes: target.message.clone() };
+    let floor = Target {
+        address: echo.address().to_owned(),
+        path: "/bench.Echo/Call",
+        message: prost::Message::encode_to_vec(&message).into(),
+    };
+    let [floor, figures] = alternate([&floor, target], effort);
+    let what = format!("{what} ({} bytes to {answer_bytes})", target.message.len());
+    print(&what, &figures, "bare echo", &floor);
+}
+
+/// Rounds of the two in turns; the median of each figure.
+fn alternate(targets: [&Target; 2], effort: Effort) -> [Figures; 2] {
+    let mut rounds = [Vec::new(), Vec::new()];
+    for _ in 0..effort.rounds {
+        for (target, rounds) in targets.iter().zip(&mut rounds) {
+            rounds.push(figures(target, effort));
+        }
+    }
+    rounds.map(|rounds| {
+        let median = |figure: &dyn Fn(&Figures) -> f64| {
+            let mut all: Vec<f64> = rounds.iter().map(figure).collect();
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        };
+        Figures {
+            one: [0, 1, 2].map(|at| median(&|figures: &Figures| figures.one[at])),
+            eight: [0, 1, 2].map(|at| median(&|figures: &Figures| figures.eight[at])),
+            throughput: median(&|figures: &Figures| figures.throughput),
+        }
+    })
+}
+
+fn figures(target: &Target, effort: Effort) -> Figures {
+    let latencies = |together| {
+        let pace = Pace { together, every: EVERY, rounds: effort.paced_rounds };
+        let latencies = runtime(1).block_on(async { load::paced(target, pace).await });
+        [500, 990, 999].map(|share| latencies.per_mille(share))
+    };
+    let (one, eight) = (latencies(1), latencies(8));
+    let throughput = runtime(2).block_on(load::flat_out(target, 50, 5, effort.flat_out));
+    Figures { one, eight, throughput }
+}
+
+fn print(what: &str, figures: &Figures, floor_name: &str, floor: &Figures) {
+    say(&format!("\n{what}; beside it {floor_name}"));
+    for (name, own, floor) in
+        [("1 in flight", figures.one, floor.one), ("8 in flight", figures.eight, floor.eight)]
+    {
+        let cells: Vec<String> = ["p50", "p99", "p99.9"]
+            .iter()
+            .zip(own.iter().zip(floor))
+            .map(|(share, (own, floor))| format!("{share} {own:>7.0} / {floor:>7.0} us = {:.2}", own / floor))
+            .collect();
+        say(&format!("  {name:<12} {}", cells.join("   ")));
+    }
+    let ratio = figures.throughput / floor.throughput;
+    say(&format!(
+        "  50 in flight {:>7.0} / {:>7.0} calls/s = {ratio:.2}",
+        figures.throughput, floor.throughput
+    ));
+}
+
+/// Where the server says that its time went: the mean of each step.
+fn profile(http: &str) {
+    use std::io::Read as _;
+    let mut stream = std::net::TcpStream::connect(http).expect("the door is open");
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("the door takes requests");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("the door answers with text");
+    let value = |name: &str, label: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(name) && line.contains(label));
+        line.and_then(|line| line.rsplit(' ').next()).and_then(|value| value.parse().ok()).unwrap_or(0.0)
+    };
+    let steps =
+        ["convert", "admit", "embed", "trigger", "lexical", "nearest", "judge", "sign"].map(|stage| {
+            let label = format!("stage=\"{stage}\"");
+            let (sum, count) =
+                (value("maitred_stage_seconds_sum", &label), value("maitred_stage_seconds_count", &label));
+            format!("{stage} {:.1}", sum / count.max(1.0) * 1e6)
+        });
+    say(&format!("  mean of each step, us: {}", steps.join(", ")));
+}
