@@ -25,7 +25,7 @@ use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
 use crate::config::ServeConfig;
 use crate::domain::limits::HTTP_CONNECTIONS_MAX;
 use crate::engine::embed::{About, Embedder};
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Door, Metrics};
 use crate::transport::connection::{ConnectionLimits, Connections};
 use crate::transport::grpc;
 use crate::transport::http::{self, Readiness};
@@ -51,6 +51,8 @@ pub struct Running {
     pub http: Option<String>,
     /// What it serves.
     pub catalog: Arc<Catalog>,
+    /// What it counts.
+    pub observer: Arc<Observer>,
     stop: oneshot::Sender<()>,
     served: tokio::task::JoinHandle<()>,
 }
@@ -90,7 +92,7 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let admission = Arc::new(Admission::new(config.admission, Arc::clone(&metrics)));
     let reader = Arc::new(Reader::new(&catalog, signer(&config)?, world.clock, Arc::clone(&metrics)));
     let observer = Arc::new(Observer::new(Arc::clone(&metrics), Arc::clone(&admission), catalog.cell()));
-    let doors = Doors::open(&config, reader, admission, metrics, observer).await;
+    let doors = Doors::open(&config, reader, admission, metrics, Arc::clone(&observer)).await;
     let (listen, http) =
         (listener.address().to_owned(), http_listener.as_ref().map(|http| http.address().to_owned()));
     let (stop, stopped) = oneshot::channel();
@@ -99,7 +101,7 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
         drop(watching);
     });
     info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
-    Ok(Running { listen, http, catalog, stop, served })
+    Ok(Running { listen, http, catalog, observer, stop, served })
 }
 
 impl Running {
@@ -142,11 +144,11 @@ impl Doors {
         let (service, health) = grpc::services(reader, of_grpc.0, of_grpc.1, draining.clone()).await;
         readiness.set(true);
         Self {
-            grpc: Connections::new(config.connections, Arc::clone(&metrics)),
+            grpc: Connections::new(Door::Grpc, config.connections, Arc::clone(&metrics)),
             service,
             admission,
             health,
-            http: Connections::new(ConnectionLimits::new(HTTP_CONNECTIONS_MAX, None), metrics),
+            http: Connections::new(Door::Http, ConnectionLimits::new(HTTP_CONNECTIONS_MAX, None), metrics),
             routes: http::routes(observer, Arc::clone(&readiness)),
             readiness,
             draining,

@@ -9,8 +9,8 @@ use std::time::Duration;
 use prometheus::core::Collector;
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{
-    Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts,
-    Registry, TextEncoder,
+    Encoder as _, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry, TextEncoder,
 };
 
 use crate::domain::limits::MENU_ITEMS_MAX;
@@ -32,6 +32,15 @@ pub enum Shed {
     InFlight,
     /// Too many bytes of unfinished messages.
     Receiving,
+}
+
+/// Where a connection comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Calls.
+    Grpc,
+    /// Metrics and probes.
+    Http,
 }
 
 /// Why a connection was closed before its client closed it.
@@ -59,6 +68,17 @@ impl Shed {
             Self::Queue => "queue",
             Self::InFlight => "in_flight",
             Self::Receiving => "receiving",
+        }
+    }
+}
+
+impl Door {
+    const ALL: [Self; 2] = [Self::Grpc, Self::Http];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::Http => "http",
         }
     }
 }
@@ -112,9 +132,9 @@ pub struct Metrics {
     handling: HistogramVec,
     refused: IntCounterVec,
     shed: [IntCounter; Shed::ALL.len()],
-    closed: [IntCounter; Closed::ALL.len()],
+    closed: [[IntCounter; Closed::ALL.len()]; Door::ALL.len()],
     panics: IntCounter,
-    connections: IntGauge,
+    connections: [IntGauge; Door::ALL.len()],
     revision: IntGauge,
     snapshot_age: prometheus::Gauge,
     reaper_backlog: IntGauge,
@@ -172,8 +192,12 @@ impl Metrics {
             add.counters("maitred_menus_total", "Menus, by how many playbooks they offer.", &["size"]);
         let items = add.counters("maitred_menu_items_total", "Playbooks on menus, by why.", &["reason"]);
         let shed = add.counters("maitred_shed_total", "Calls refused because of load.", &["reason"]);
-        let closed =
-            add.counters("maitred_connections_closed_total", "Connections that were cut.", &["reason"]);
+        let closed = add.counters(
+            "maitred_connections_closed_total",
+            "Connections that were cut.",
+            &["door", "reason"],
+        );
+        let open = add.gauges("maitred_connections", "Open connections.", &["door"]);
         let size = |size: usize| menus.with_label_values(&[size.to_string().as_str()]);
         Self {
             stages: Stage::ALL.map(|stage| stages.with_label_values(&[stage.name()])),
@@ -195,9 +219,11 @@ impl Metrics {
                 &["reason"],
             ),
             shed: Shed::ALL.map(|reason| shed.with_label_values(&[reason.name()])),
-            closed: Closed::ALL.map(|reason| closed.with_label_values(&[reason.name()])),
+            closed: Door::ALL.map(|door| {
+                Closed::ALL.map(|reason| closed.with_label_values(&[door.name(), reason.name()]))
+            }),
             panics: add.counter("maitred_panics_total", "Faults of ours that a call survived as INTERNAL."),
-            connections: add.gauge("maitred_connections", "Open connections."),
+            connections: Door::ALL.map(|door| open.with_label_values(&[door.name()])),
             revision: add.gauge("maitred_revision", "The revision that is served."),
             snapshot_age: add.seconds("maitred_snapshot_age_seconds", "How long it has been served."),
             reaper_backlog: add.gauge("maitred_reaper_backlog", "Old snapshots that are not freed yet."),
@@ -260,21 +286,21 @@ impl Metrics {
     }
 
     /// Counts a connection that was opened.
-    pub fn connected(&self) {
-        self.connections.inc();
+    pub fn connected(&self, door: Door) {
+        self.connections[door as usize].inc();
     }
 
     /// Counts a connection that is gone, and why where it was cut.
-    pub fn disconnected(&self, cut: Option<Closed>) {
-        self.connections.dec();
+    pub fn disconnected(&self, door: Door, cut: Option<Closed>) {
+        self.connections[door as usize].dec();
         if let Some(reason) = cut {
-            self.cut(reason);
+            self.cut(door, reason);
         }
     }
 
     /// Counts a connection that was cut.
-    pub fn cut(&self, reason: Closed) {
-        self.closed[reason as usize].inc();
+    pub fn cut(&self, door: Door, reason: Closed) {
+        self.closed[door as usize][reason as usize].inc();
     }
 
     /// The whole, in Prometheus' text format 0.0.4.
@@ -321,6 +347,12 @@ impl Adding<'_> {
 
     fn counter(&self, name: &str, help: &str) -> IntCounter {
         let metric = IntCounter::new(name, help).expect(VALID);
+        self.register(metric.clone());
+        metric
+    }
+
+    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+        let metric = IntGaugeVec::new(Opts::new(name, help), labels).expect(VALID);
         self.register(metric.clone());
         metric
     }

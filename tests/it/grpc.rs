@@ -14,9 +14,6 @@ use maitred::transport::grpc::proto::{
 use tonic::Code;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_check_response::ServingStatus;
-use tonic_health::pb::health_client::HealthClient;
 
 use crate::fixture::skill_md;
 use crate::harness::{Setup, TestServer, check_refused, load_request, turn_request, write};
@@ -349,26 +346,6 @@ async fn a_revision_is_waited_for_as_long_as_the_caller_waits() {
         "REVISION_NOT_REACHED",
         "is at revision 1, and 2 was not reached",
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn health_turns_before_the_drain_and_the_socket_is_released() {
-    let server = TestServer::small().await;
-    let mut health = HealthClient::new(server.channel.clone());
-    for service in ["", "maitred.v1.MenuService"] {
-        let request = HealthCheckRequest { service: service.to_owned() };
-        let status = health.check(request).await.unwrap().into_inner().status();
-        assert_eq!(status, ServingStatus::Serving, "{service:?}");
-    }
-    let mut watch = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
-    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
-    let stopped = tokio::spawn(server.running.stop());
-    assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
-    // The server ends the watching itself: the clients are still there, and the drain does not wait for them.
-    let began = std::time::Instant::now();
-    stopped.await.unwrap().unwrap();
-    assert!(began.elapsed() < std::time::Duration::from_secs(4), "{:?} of 5 s", began.elapsed());
-    drop((watch, health, server.client, server.channel));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use maitred::app::admit::AdmissionLimits;
 use maitred::app::ports::{Clock, SystemClock};
 use maitred::config::{CatalogConfig, Listen, ServeConfig};
 use maitred::domain::agent::AgentSettings;
+use maitred::engine::embed::Embedder;
 use maitred::server::{self, Running, World};
 use maitred::transport::connection::ConnectionLimits;
 use maitred::transport::grpc::proto::menu_service_client::MenuServiceClient;
@@ -23,6 +24,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 use crate::fixture::skill_md;
+use crate::wire;
 
 /// A clock that stands still until it is moved.
 #[derive(Debug)]
@@ -58,6 +60,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) model: Option<PathBuf>,
     pub(crate) admission: AdmissionLimits,
     pub(crate) connections: ConnectionLimits,
+    pub(crate) drain_notice: Duration,
+    /// None: the one of the configuration.
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Default for Setup<'_> {
@@ -70,6 +75,8 @@ impl Default for Setup<'_> {
             model: None,
             admission: AdmissionLimits { queued_max: 256, in_flight_max: 1_024 },
             connections: ConnectionLimits::new(1_024, None),
+            drain_notice: Duration::ZERO,
+            embedder: None,
         }
     }
 }
@@ -93,7 +100,7 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
         menu_key_file: setup.menu_key_file.clone(),
         menu_ttl: Duration::from_mins(15),
         drain: Duration::from_secs(5),
-        drain_notice: Duration::ZERO,
+        drain_notice: setup.drain_notice,
         http: Some(Listen::Tcp("127.0.0.1:0".parse().unwrap())),
         admission: setup.admission,
         connections: setup.connections,
@@ -121,7 +128,7 @@ impl TestServer {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicU64::new(1_000_000)));
         let config = serve_config(skills, &setup);
-        let embedder = server::embedder(&config.catalog).unwrap();
+        let embedder = setup.embedder.unwrap_or_else(|| server::embedder(&config.catalog).unwrap());
         let running = server::start(config, World { embedder, clock: clock.clone() }).await.unwrap();
         let channel =
             Channel::from_shared(format!("http://{}", running.listen)).unwrap().connect().await.unwrap();
@@ -147,6 +154,32 @@ impl TestServer {
 
     pub(crate) async fn load(&self, request: LoadPlaybookRequest) -> Result<LoadPlaybookResponse, Status> {
         self.client.clone().load_playbook(request).await.map(tonic::Response::into_inner)
+    }
+
+    /// The metrics, as text.
+    pub(crate) async fn metrics(&self) -> String {
+        let (status, text) = wire::get(self.running.http.as_ref().unwrap(), "/metrics", "localhost").await;
+        assert_eq!(status, "HTTP/1.1 200 OK", "{text}");
+        text
+    }
+
+    /// A counter or gauge by its name and labels, as they are written.
+    pub(crate) async fn metric(&self, series: &str) -> u64 {
+        let text = self.metrics().await;
+        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {series} in {text}")).parse().unwrap()
+    }
+
+    /// Waits until a counter or gauge is as wanted.
+    pub(crate) async fn metric_until(&self, series: &str, is_wanted: impl Fn(u64) -> bool) {
+        let began = Instant::now();
+        loop {
+            let value = self.metric(series).await;
+            if is_wanted(value) {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(5), "{series} stays at {value}");
+        }
     }
 
     /// The slugs of the menu for a turn, once the catalogue has reached a revision. A call waits for it as long as the

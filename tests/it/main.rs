@@ -4,11 +4,16 @@
 
 mod fixture;
 mod harness;
+mod wire;
 
 mod cli;
 mod cli_model;
+mod drain;
 mod embed;
 mod grpc;
+mod http;
+mod limits;
+mod load;
 mod menu;
 mod models;
 mod offer;

@@ -30,7 +30,7 @@ use crate::domain::limits::{
     CONNECTION_GRACE, FAULTY_STREAMS_MAX, HALF_OPEN_MAX, HANDSHAKE_TIME_MAX, HEADER_LIST_BYTES_MAX,
     KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT, PENDING_RESETS_MAX, STALL_TIME_MAX, STREAMS_PER_CONNECTION,
 };
-use crate::telemetry::metrics::{Closed, Metrics};
+use crate::telemetry::metrics::{Closed, Door, Metrics};
 
 /// Bytes with which HTTP/2 begins: the preface, and the head of the first frame.
 const HTTP2_OPENING_BYTES: usize = 24 + 9;
@@ -80,6 +80,7 @@ impl ConnectionLimits {
 #[derive(Debug)]
 pub struct Connections {
     register: Mutex<Register>,
+    door: Door,
     metrics: Arc<Metrics>,
     handshake_time: Duration,
     /// Every task holds one; the receiver learns when all are gone.
@@ -95,10 +96,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
 impl Connections {
     /// No connection yet. Call it within a runtime: a task looks after the connections until this is dropped.
     #[must_use]
-    pub fn new(limits: ConnectionLimits, metrics: Arc<Metrics>) -> Arc<Self> {
+    pub fn new(door: Door, limits: ConnectionLimits, metrics: Arc<Metrics>) -> Arc<Self> {
         let (tasks, gone) = mpsc::channel(1);
         let connections = Arc::new(Self {
             register: Mutex::new(Register::new(limits)),
+            door,
             metrics,
             handshake_time: limits.handshake_time,
             tasks: Mutex::new(Some(tasks)),
@@ -186,10 +188,10 @@ impl Connections {
         let state = Arc::new(State::default());
         let entered = self.register().enter(Arc::clone(&state), opening_bytes, Instant::now());
         let Some((number, told)) = entered else {
-            self.metrics.cut(Closed::Limit);
+            self.metrics.cut(self.door, Closed::Limit);
             return None;
         };
-        self.metrics.connected();
+        self.metrics.connected(self.door);
         Some((Place { connections: Arc::clone(self), number, told, cut: None, _task: task }, state))
     }
 }
@@ -210,7 +212,7 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.connections.register().leave(self.number);
-        self.connections.metrics.disconnected(self.cut);
+        self.connections.metrics.disconnected(self.connections.door, self.cut);
     }
 }
 
