@@ -110,18 +110,24 @@ struct Figures {
 }
 
 fn measure(words: &[&str]) {
-    let effort = if words.contains(&"quick") {
+    // `-- quick` is a glance; `-- 30` and the like choose a catalogue.
+    let is_quick = words.contains(&"quick");
+    let effort = if is_quick {
         Effort { rounds: 1, paced_rounds: 500, flat_out: Duration::from_millis(500) }
     } else {
-        Effort { rounds: 5, paced_rounds: 2_500, flat_out: Duration::from_secs(3) }
+        Effort { rounds: 3, paced_rounds: 1_500, flat_out: Duration::from_secs(2) }
     };
-    let sizes: &[usize] = if words.contains(&"quick") { &[30] } else { &[30, 1_000, 20_000] };
-    for &count in sizes {
+    let all = [30, 1_000, 20_000];
+    let chosen: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let sizes = all
+        .into_iter()
+        .filter(|size| if chosen.is_empty() { !is_quick || *size == 30 } else { chosen.contains(size) });
+    for count in sizes {
         let text = count.to_string();
         let still = Server::start(&["serve", &text, "still"]);
         let calls = runtime(1).block_on(ours::calls(still.address()));
         compare(&format!("SelectMenu, {count} playbooks"), &calls.select, effort);
-        if count == sizes[0] {
+        if count == all[0] {
             compare("LoadPlaybook", &calls.load, effort);
         }
         profile(still.http());

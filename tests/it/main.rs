@@ -6,6 +6,7 @@ mod fixture;
 mod harness;
 mod wire;
 
+mod allocations;
 mod cli;
 mod cli_model;
 mod drain;
