@@ -1,7 +1,7 @@
 //! Times of the selection engine, each against a floor in the same run: `cargo bench --bench engine`.
 //!
-//! **Measured**: embedding a turn of 60 tokens with the built-in model; selecting among 30, 1,000 and 20,000 playbooks; the
-//! nearest of 20,000 and 100,000 vectors by scan and by graph, with the graph's recall. **Corpus**: texts made of the
+//! **Measured**: embedding a turn of 60 tokens with the built-in model; selecting among 30, 1,000 and 20,000 playbooks;
+//! publishing an edit; the nearest of 20,000 and 100,000 vectors by scan and by graph, with the graph's recall. **Corpus**: texts made of the
 //! library's words. **Not shown**: the network, the tokens of menus, contention between requests.
 
 mod bodies;
@@ -21,6 +21,9 @@ fn main() {
         [(30, 20_000), (1_000, 5_000), (20_000, 500)].into_iter().take(if is_quick { 2 } else { 3 })
     {
         lines.push(bodies::selecting(playbooks, rounds));
+    }
+    for (playbooks, rounds) in [(30, 500), (1_000, 50)] {
+        lines.push(bodies::publishing(playbooks, rounds));
     }
     for count in [2_000, 8_000, 20_000, 100_000].into_iter().take(if is_quick { 1 } else { 4 }) {
         lines.extend(bodies::nearest(count, 500));

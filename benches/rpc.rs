@@ -37,14 +37,19 @@ fn main() {
     }
 }
 
-fn runtime(threads: usize) -> tokio::runtime::Runtime {
+fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(threads).enable_all().build().expect("the machine has threads")
+    builder.enable_all().build().expect("the machine has threads")
+}
+
+/// For a client that takes one processor at most, and leaves the other to the server.
+fn one_thread() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("the machine has threads")
 }
 
 /// A child of the bench: the floor.
 fn serve_echo(answer_bytes: usize) {
-    runtime(2).block_on(async {
+    runtime().block_on(async {
         say(&load::echo::serve(answer_bytes).await);
         std::future::pending::<()>().await;
     });
@@ -52,7 +57,7 @@ fn serve_echo(answer_bytes: usize) {
 
 /// A child of the bench: the server.
 fn serve(count: usize, publishes: bool) {
-    runtime(2).block_on(async {
+    runtime().block_on(async {
         let running = ours::serve(count).await;
         if publishes {
             ours::publish_for_ever(&running, count, PUBLISH_EVERY);
@@ -125,14 +130,14 @@ fn measure(words: &[&str]) {
     for count in sizes {
         let text = count.to_string();
         let still = Server::start(&["serve", &text, "still"]);
-        let calls = runtime(1).block_on(ours::calls(still.address()));
+        let calls = one_thread().block_on(ours::calls(still.address()));
         compare(&format!("SelectMenu, {count} playbooks"), &calls.select, effort);
         if count == all[0] {
             compare("LoadPlaybook", &calls.load, effort);
         }
         profile(still.http());
         let moving = Server::start(&["serve", &text, "publish"]);
-        let again = runtime(1).block_on(ours::calls(moving.address()));
+        let again = one_thread().block_on(ours::calls(moving.address()));
         let [before, with] = alternate([&calls.select.0, &again.select.0], effort);
         print(
             &format!("SelectMenu, {count} playbooks, a publish every 20 ms"),
@@ -182,11 +187,11 @@ fn alternate(targets: [&Target; 2], effort: Effort) -> [Figures; 2] {
 fn figures(target: &Target, effort: Effort) -> Figures {
     let latencies = |together| {
         let pace = Pace { together, every: EVERY, rounds: effort.paced_rounds };
-        let latencies = runtime(1).block_on(async { load::paced(target, pace).await });
+        let latencies = one_thread().block_on(load::paced(target, pace));
         [500, 990, 999].map(|share| latencies.per_mille(share))
     };
     let (one, eight) = (latencies(1), latencies(8));
-    let throughput = runtime(2).block_on(load::flat_out(target, 50, 5, effort.flat_out));
+    let throughput = runtime().block_on(load::flat_out(target, 50, 5, effort.flat_out));
     Figures { one, eight, throughput }
 }
 

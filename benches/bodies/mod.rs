@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use maitred::domain::agent::{AgentSettings, Untriggered};
+use maitred::app::catalog::Catalog;
+use maitred::domain::agent::{AgentId, AgentSettings, Untriggered};
 use maitred::domain::playbook::Playbook;
 use maitred::domain::query::MenuQuery;
 use maitred::engine::builder::{Builder, Circumstances};
@@ -126,6 +127,28 @@ pub(crate) fn selecting(playbooks: usize, rounds: usize) -> Line {
     let what = format!("select among {playbooks} playbooks");
     let remark = if index.vectors().is_scanned() { "scan" } else { "graph" }.to_owned();
     Line { what, p50_us, p99_us, floor: "a naive search of the descriptions", floor_us, remark }
+}
+
+/// Publishes an edit of one among so many playbooks; the floor copies their text.
+pub(crate) fn publishing(playbooks: usize, rounds: usize) -> Line {
+    let mut words = Words::new(5);
+    let mut all: Vec<Arc<Playbook>> = (0..playbooks).map(|at| words.playbook(at)).collect();
+    let catalog = Catalog::new(builtin::model());
+    let agent = AgentId::default_agent();
+    let settings = AgentSettings { untriggered: Untriggered::Ranked, ..AgentSettings::default() };
+    let mut edits = (0..).map(|at| at % playbooks).map(|at| (at, words.playbook(at)));
+    let (p50_us, p99_us) = time(rounds, || {
+        let (at, edited) = edits.next().expect("there is no end");
+        all[at] = edited;
+        catalog.replace(&agent, all.clone(), settings).expect("there are no triggers");
+    });
+    let (floor_us, _) = time(rounds, || {
+        for playbook in &all {
+            black_box((playbook.description().to_owned(), playbook.body().to_owned()));
+        }
+    });
+    let what = format!("publish an edit among {playbooks} playbooks");
+    Line { what, p50_us, p99_us, floor: "their text, copied", floor_us, remark: String::new() }
 }
 
 /// The nearest of so many vectors: by scan, and by a graph, whose floor is the scan.

@@ -100,37 +100,45 @@ pub(crate) struct Pace {
     pub(crate) rounds: usize,
 }
 
-/// An open loop: calls are due whether those before are answered or not, and a latency counts from when the call was due,
-/// so that a stall is seen in all calls that it delays (no coordinated omission). Spins between rounds: timers of a
-/// millisecond are too coarse.
+/// How late a call may be sent because timers are coarse: later than that, somebody was kept waiting.
+const TIMER_SLACK: Duration = Duration::from_micros(200);
+
+/// An open loop: calls are due whether those before are answered or not, and a latency counts from when the call was due
+/// (give or take the timer's slack), so that a stall is seen in all calls that it delays: no coordinated omission.
 pub(crate) async fn paced(target: &Target, pace: Pace) -> Latencies {
     let channel = target.connect().await;
-    let began = Instant::now();
+    let mut due = clock(pace);
     let mut calls = tokio::task::JoinSet::new();
-    let mut latencies = Vec::with_capacity(pace.rounds * pace.together);
-    let mut due = began;
-    for _ in 0..pace.rounds {
-        due += pace.every;
-        while Instant::now() < due {
-            tokio::task::yield_now().await;
-            while let Some(done) = calls.try_join_next() {
-                latencies.push(done.expect("a call does not panic"));
-            }
-        }
+    while let Some(due) = due.recv().await {
+        let counted_from = Instant::now().min(due + TIMER_SLACK);
         for _ in 0..pace.together {
             let (target, channel) = (target.clone(), channel.clone());
             calls.spawn(async move {
                 target.call(&channel).await.expect("the server answers");
-                due.elapsed().as_secs_f64() * 1e6
+                counted_from.elapsed().as_secs_f64() * 1e6
             });
         }
     }
-    while let Some(done) = calls.join_next().await {
-        latencies.push(done.expect("a call does not panic"));
-    }
+    let mut latencies = calls.join_all().await;
     // The first calls warm up connection and server.
     latencies.drain(..latencies.len() / 10);
     Latencies::new(latencies)
+}
+
+/// Tells when calls are due: a thread of its own, because the runtime's timers have a grain of a millisecond.
+fn clock(pace: Pace) -> tokio::sync::mpsc::UnboundedReceiver<Instant> {
+    let (tell, told) = tokio::sync::mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let mut due = Instant::now();
+        for _ in 0..pace.rounds {
+            due += pace.every;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            if tell.send(due).is_err() {
+                return;
+            }
+        }
+    });
+    told
 }
 
 /// A closed loop: so many callers over so many connections, each calling again when it has its answer. Calls a second.

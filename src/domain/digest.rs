@@ -30,8 +30,15 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sha256:")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const PREFIX: &[u8] = b"sha256:";
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        // Every answer shows two digests: a formatter call a byte would be felt.
+        let mut text = [0; PREFIX.len() + 64];
+        text[..PREFIX.len()].copy_from_slice(PREFIX);
+        for (pair, byte) in text[PREFIX.len()..].as_chunks_mut().0.iter_mut().zip(self.0) {
+            *pair = [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+        }
+        f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -51,5 +58,8 @@ mod tests {
         assert_ne!(split("ab", "c"), split("a", "bc"));
         assert!(split("a", "b").to_string().starts_with("sha256:"));
         assert_eq!(split("a", "b").to_string().len(), 7 + 64);
+        let shown = Digest([0x0f; 32]).to_string();
+        assert_eq!(shown, format!("sha256:{}", "0f".repeat(32)));
+        assert!(Digest([0xa9; 32]).to_string().ends_with("a9a9"));
     }
 }

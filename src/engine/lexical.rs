@@ -86,37 +86,46 @@ impl Lexical {
     /// Builds the index over the term counts of playbooks in ordinal order.
     #[must_use]
     pub fn build(counts: &[&TermCounts]) -> Self {
-        let mean = mean_lengths(counts);
+        let occurrences = counts.iter().map(|counts| counts.terms.len()).sum();
         let mut ids = TermIds::default();
-        let mut lists: Vec<Vec<Posting>> = Vec::new();
-        for (ord, counts) in (0..).zip(counts) {
-            for (term, frequencies) in &counts.terms {
-                let next =
-                    u32::try_from(lists.len()).expect("fewer terms than bytes in all playbooks of an agent");
-                let id = *ids.entry(*term).or_insert(next);
-                if id == next {
-                    lists.push(Vec::new());
-                }
-                let impact = saturated(*frequencies, counts.lengths, mean);
-                lists[id as usize].push(Posting { ord: PlaybookOrd::new(ord), impact });
+        // The number of each occurrence's term, and how many playbooks hold each: with both known first, the postings are
+        // one list that is filled in place, and a build costs half of what a list a term did.
+        let mut numbers = Vec::with_capacity(occurrences);
+        let mut holders: Vec<u32> = Vec::new();
+        for (term, _) in counts.iter().flat_map(|counts| &counts.terms) {
+            let next = position(holders.len());
+            let id = *ids.entry(*term).or_insert(next);
+            if id == next {
+                holders.push(0);
             }
+            holders[id as usize] += 1;
+            numbers.push(id);
         }
-        let capacities = counts.iter().map(|counts| capacity(counts.lengths)).collect();
-        Self::assemble(ids, lists, capacities)
+        let playbook_count = counts.len();
+        let idf_of = |count: &u32| idf(playbook_count, *count as usize);
+        let mut index = Self { ids, unknown_idf: idf_of(&0), ..Self::default() };
+        index.idf = holders.iter().map(idf_of).collect();
+        index.starts = starts(&holders);
+        index.capacities = counts.iter().map(|counts| capacity(counts.lengths)).collect();
+        index.fill(counts, &numbers);
+        index
     }
 
-    fn assemble(ids: TermIds, lists: Vec<Vec<Posting>>, capacities: Vec<f32>) -> Self {
-        let playbook_count = capacities.len();
-        let mut index = Self { ids, capacities, unknown_idf: idf(playbook_count, 0), ..Self::default() };
-        index.postings.reserve_exact(lists.iter().map(Vec::len).sum());
-        for list in lists {
-            let idf = idf(playbook_count, list.len());
-            index.starts.push(position(index.postings.len()));
-            index.postings.extend(list.iter().map(|p| Posting { ord: p.ord, impact: p.impact * idf }));
-            index.idf.push(idf);
+    /// Writes the postings, each where its term's begin and in the order of the playbooks.
+    fn fill(&mut self, counts: &[&TermCounts], numbers: &[u32]) {
+        let mean = mean_lengths(counts);
+        let nothing = Posting { ord: PlaybookOrd::new(0), impact: 0.0 };
+        self.postings = vec![nothing; numbers.len()];
+        let mut free = self.starts.clone();
+        let mut numbers = numbers.iter();
+        for (ord, counts) in (0..).map(PlaybookOrd::new).zip(counts) {
+            for ((_, frequencies), id) in counts.terms.iter().zip(&mut numbers) {
+                let impact = saturated(*frequencies, counts.lengths, mean) * self.idf[*id as usize];
+                let at = &mut free[*id as usize];
+                self.postings[*at as usize] = Posting { ord, impact };
+                *at += 1;
+            }
         }
-        index.starts.push(position(index.postings.len()));
-        index
     }
 
     /// Scores every playbook that shares a term with the folded turn or the recent turns, oldest first.
@@ -216,6 +225,16 @@ pub fn count(playbook: &Playbook) -> TermCounts {
     }
     counts.terms.shrink_to_fit();
     counts
+}
+
+/// Where each term's postings begin, and the end.
+fn starts(holders: &[u32]) -> Vec<u32> {
+    let mut end = 0_u32;
+    let ends = holders.iter().map(|count| {
+        end = end.checked_add(*count).expect("an agent's playbooks hold fewer than 2^32 terms");
+        end
+    });
+    std::iter::once(0).chain(ends).collect()
 }
 
 fn mean_lengths(counts: &[&TermCounts]) -> [f32; FIELDS.len()] {

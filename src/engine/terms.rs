@@ -95,8 +95,32 @@ const FUNCTION_WORDS: [&str; 97] = [
     "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
 
+/// The same words as numbers that are in the same order: comparing those is several times faster, and every word of every
+/// turn is looked up.
+const PACKED_FUNCTION_WORDS: [u64; FUNCTION_WORDS.len()] = {
+    let mut packed = [0; FUNCTION_WORDS.len()];
+    let mut at = 0;
+    while at < packed.len() {
+        packed[at] = pack(FUNCTION_WORDS[at].as_bytes());
+        at += 1;
+    }
+    packed
+};
+
+/// A word of at most eight bytes, filled up with zeros.
+const fn pack(word: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let mut at = 0;
+    while at < word.len() {
+        bytes[at] = word[at];
+        at += 1;
+    }
+    u64::from_be_bytes(bytes)
+}
+
 fn is_function_word(word: &str) -> bool {
-    word.len() <= FUNCTION_WORD_BYTES_MAX && FUNCTION_WORDS.binary_search(&word).is_ok()
+    word.len() <= FUNCTION_WORD_BYTES_MAX
+        && PACKED_FUNCTION_WORDS.binary_search(&pack(word.as_bytes())).is_ok()
 }
 
 /// Bytes of the longest of them.
@@ -117,6 +141,9 @@ mod tests {
     fn function_words_are_sorted_and_short() {
         assert!(FUNCTION_WORDS.is_sorted());
         assert!(FUNCTION_WORDS.iter().all(|word| word.len() <= FUNCTION_WORD_BYTES_MAX));
+        for word in FUNCTION_WORDS.iter().chain(&["an", "ans", "hose", "aa", "zz"]) {
+            assert_eq!(is_function_word(word), FUNCTION_WORDS.contains(word), "{word}");
+        }
         check("What is this about, and why?", "");
     }
 

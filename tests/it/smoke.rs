@@ -35,6 +35,7 @@ fn every_bench_runs() {
     let mut lines = vec![bodies::embedding(60, 3), bodies::selecting(30, 3)];
     assert!(bodies::pooling_in_tensors(60, 3).p50_us > 0.0);
     assert!(bodies::tokenising(60, 3).p50_us > 0.0);
+    assert!(bodies::publishing(5, 3).p50_us > 0.0);
     lines.extend(bodies::nearest(200, 3));
     for line in &lines {
         let is_measured = line.p50_us > 0.0 && line.floor_us > 0.0 && line.p99_us >= line.p50_us;

@@ -114,7 +114,7 @@ fn menu_item(item: MenuItem, explain: bool) -> proto::MenuItem {
         Reason::Semantic { probability } => Kind::Semantic(proto::Semantic { probability }),
     };
     proto::MenuItem {
-        slug: item.slug.to_string(),
+        slug: item.slug.as_str().to_owned(),
         title: item.title,
         description: item.description,
         reason: Some(proto::Reason { kind: Some(kind) }),
@@ -164,7 +164,7 @@ fn considered(considered: &Considered) -> proto::Considered {
 pub(super) fn load_response(answer: &LoadAnswer) -> proto::LoadPlaybookResponse {
     let playbook = &answer.playbook;
     proto::LoadPlaybookResponse {
-        slug: playbook.slug().to_string(),
+        slug: playbook.slug().as_str().to_owned(),
         title: playbook.title().to_owned(),
         instructions: playbook.body().to_owned(),
         digest: playbook.digest().to_string(),
