@@ -2,7 +2,8 @@
 //!
 //! **Measured**: `SelectMenu` among 30, 1,000 and 20,000 playbooks with a turn of 60 tokens, and `LoadPlaybook`; latencies at 1
 //! and 8 calls due together every 2 ms (open loop, from when a call was due), calls a second with 50 callers; and again
-//! while every 20 ms a catalogue is published. **How**: each server is a process of its own; client and servers share the
+//! while every 20 ms a catalogue is published; `-- overload`: ten thousand streams at once, and five times what the server
+//! can answer. **How**: each server is a process of its own; client and servers share the
 //! machine; rounds of echo and server alternate, and the median of the rounds counts. **Not shown**: a network.
 
 mod load;
@@ -33,6 +34,7 @@ fn main() {
         ["serve", count, publish] => {
             serve(count.parse().expect("a number of playbooks"), publish == "publish");
         }
+        _ if words.contains(&"overload") => overload(),
         _ => measure(&words),
     }
 }
@@ -214,14 +216,55 @@ fn print(what: &str, figures: &Figures, floor_name: &str, floor: &Figures) {
     ));
 }
 
+/// More than the server can bear: a burst, five times the callers that fill it, and five times the calls that it answers.
+fn overload() {
+    let server = Server::start(&["serve", "30", "still"]);
+    let calls = one_thread().block_on(ours::calls(server.address()));
+    let (select, load) = (&calls.select.0, &calls.load.0);
+    let resident = || metric(server.http(), "process_resident_memory_bytes") / 1024.0 / 1024.0;
+    let before = resident();
+    for round in 1..=3 {
+        let outcomes = runtime().block_on(load::flood::burst(&[select, load], 10_000, 100));
+        report(&format!("10,000 streams over 100 connections, round {round}"), &outcomes);
+        say(&format!("    the server takes {:.0} MiB, {before:.0} before", resident()));
+    }
+    for count in ["30", "20000"] {
+        let server = Server::start(&["serve", count, "still"]);
+        let calls = one_thread().block_on(ours::calls(server.address()));
+        let select = &calls.select.0;
+        say(&format!("\n{count} playbooks"));
+        let time = Duration::from_secs(4);
+        let mut peak = (0, 0.0);
+        for callers in [8, 16, 32, 64, 128] {
+            let outcomes = runtime().block_on(load::flood::callers(select, callers, 8, time));
+            report(&format!("{callers} callers"), &outcomes);
+            if outcomes.goodput() > peak.1 {
+                peak = (callers, outcomes.goodput());
+            }
+        }
+        let five = runtime().block_on(load::flood::callers(select, 5 * peak.0, 40, time));
+        report(&format!("{} callers", 5 * peak.0), &five);
+        say(&format!("    goodput with five times the callers: {:.2} of the peak", five.goodput() / peak.1));
+        let flood = runtime().block_on(load::flood::at_rate(select, 5.0 * peak.1, 40, time));
+        report(&format!("{:.0} calls/s asked for", 5.0 * peak.1), &flood);
+        say(&format!("    goodput with five times the calls: {:.2} of the peak", flood.goodput() / peak.1));
+    }
+}
+
+fn report(what: &str, outcomes: &load::flood::Outcomes) {
+    let ((shed_p50, shed_p99), (p50, p99)) = (outcomes.shed_ms(), outcomes.answered_ms());
+    say(&format!(
+        "  {what:<44} {:>6.0}/s answered (p50 {p50:.1} ms, p99 {p99:.1} ms), {} shed (p50 {shed_p50:.1} ms, p99 {shed_p99:.1} ms), {} failed {:?}",
+        outcomes.goodput(),
+        outcomes.shed(),
+        outcomes.failed().len(),
+        outcomes.failed().first(),
+    ));
+}
+
 /// Where the server says that its time went: the mean of each step.
 fn profile(http: &str) {
-    use std::io::Read as _;
-    let mut stream = std::net::TcpStream::connect(http).expect("the door is open");
-    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).expect("the door takes requests");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("the door answers with text");
+    let text = metrics(http);
     let value = |name: &str, label: &str| -> f64 {
         let line = text.lines().find(|line| line.starts_with(name) && line.contains(label));
         line.and_then(|line| line.rsplit(' ').next()).and_then(|value| value.parse().ok()).unwrap_or(0.0)
@@ -234,4 +277,20 @@ fn profile(http: &str) {
             format!("{stage} {:.1}", sum / count.max(1.0) * 1e6)
         });
     say(&format!("  mean of each step, us: {}", steps.join(", ")));
+}
+
+fn metric(http: &str, name: &str) -> f64 {
+    let text = metrics(http);
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.and_then(|value| value.parse().ok()).expect("the metric is there")
+}
+
+fn metrics(http: &str) -> String {
+    use std::io::Read as _;
+    let mut stream = std::net::TcpStream::connect(http).expect("the door is open");
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("the door takes requests");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("the door answers with text");
+    text
 }

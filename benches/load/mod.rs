@@ -1,6 +1,7 @@
 //! Load on a server over loopback: calls that are due at fixed times, and calls as fast as they are answered.
 
 pub(crate) mod echo;
+pub(crate) mod flood;
 pub(crate) mod ours;
 
 use std::time::{Duration, Instant};

@@ -27,6 +27,16 @@ async fn every_call_of_the_bench_is_answered() {
         assert!(latencies.per_mille(500) > 0.0 && latencies.per_mille(999) >= latencies.per_mille(500));
         assert!(load::flat_out(target, 4, 2, Duration::from_millis(20)).await > 0.0);
     }
+    let few = Duration::from_millis(20);
+    let select = &calls.select.0;
+    for outcomes in [
+        load::flood::burst(&[select, &calls.load.0], 40, 2).await,
+        load::flood::callers(select, 4, 2, few).await,
+        load::flood::at_rate(select, 500.0, 2, few).await,
+    ] {
+        assert!(outcomes.goodput() > 0.0 && outcomes.failed().is_empty());
+        assert!(outcomes.answered_ms().0 > 0.0 && (outcomes.shed() == 0) == (outcomes.shed_ms().0 == 0.0));
+    }
     running.stop().await.unwrap();
 }
 
