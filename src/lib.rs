@@ -17,11 +17,13 @@
 //! | [`engine`] | the data plane: snapshot, builder, the cell, the embedding ([`engine::embed`]), and [`engine::select`], the hot path |
 //! | [`app`] | use cases: [`app::read`] (select, load), [`app::catalog`] (the one writer), tokens, errors; owns the ports |
 //! | [`store`] | where playbooks come from: a watched directory; and where a model of one's own does |
-//! | [`transport`] | gRPC: thin adapters over `app` and its error table |
-//! | [`config`], [`telemetry`], [`server`], [`cli`] | wiring |
+//! | [`transport`] | the doors: gRPC and HTTP, thin adapters over `app` and its error table; and [`transport::connection`], which bounds them |
+//! | [`telemetry`] | logs; metrics, every name and label of them |
+//! | [`config`], [`server`], [`cli`] | wiring |
 //!
 //! # Invariants
 //! - One snapshot behind one cell; every answer is read from exactly one, and its revision says which.
+//! - What a caller can make the server keep or do is bounded, and beyond it the call is refused at once, health excepted.
 //! - A reader never waits and never frees a snapshot; a writer builds first and publishes then.
 //! - Equal input at one revision gives byte-equal output, the signed token aside.
 //! - Nothing is dropped in silence: it is counted (`omitted`), named (a diagnostic) or refused (a reason).
@@ -29,11 +31,13 @@
 //! - What only our own bug can break is asserted; what the world can break is a `Result`.
 //!
 //! # The route of one `SelectMenu`
-//! 1. `transport/grpc/menu.rs` receives the message; `convert` makes a [`domain::query::MenuQuery`] or names the field.
-//! 2. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
-//! 3. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge, compose; ordinals inside, slugs at the end.
+//! 1. [`transport::connection`] reads the frames. `transport/grpc/service.rs` takes a place in the queue ([`app::admit`]) and
+//!    notes the deadline; `call.rs` answers in time whatever becomes of the work, and counts.
+//! 2. `transport/grpc/menu.rs` receives the message and takes a permit; `convert` makes a [`domain::query::MenuQuery`] or names the field.
+//! 3. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
+//! 4. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge, compose; ordinals inside, slugs at the end.
 //!    Where the model takes milliseconds, [`app::turns`] has embedded the turn before, with others that came with it.
-//! 4. [`app::offer`] renders block and tool, [`app::token`] signs, `convert` makes the message.
+//! 5. [`app::offer`] renders block and tool, [`app::token`] signs, `convert` makes the message.
 //!
 //! # The route of one edit
 //! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken

@@ -94,8 +94,8 @@ pub const EMBED_QUEUE_MAX: usize = 256;
 /// How long a call may take, also when its caller names no time or a longer one.
 pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Calls that may wait for a processor, by the number of processors: at some 50 µs a call, the last waits for 6 ms.
-pub const QUEUED_PER_CORE: usize = 128;
+/// Calls that may wait for a processor, by the number of processors: at some 40 µs a call, the last waits for 3 ms.
+pub const QUEUED_PER_CORE: usize = 64;
 
 /// Calls in flight unless configured otherwise: each may hold a full turn and its answer.
 pub const IN_FLIGHT_DEFAULT: usize = 1_024;
