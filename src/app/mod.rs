@@ -5,6 +5,7 @@ pub mod ports;
 
 pub mod admit;
 pub mod catalog;
+pub mod lane;
 pub mod observe;
 pub mod offer;
 pub mod packs;

@@ -16,7 +16,7 @@ use super::offer::{self, Tool, ToolFormat};
 use super::ports::Clock;
 use super::token::{Binding, Claims, MenuSigner};
 use crate::domain::digest::Digest;
-use crate::domain::limits::MIN_REVISION_WAIT_MAX;
+use crate::domain::limits::{MIN_REVISION_WAIT_MAX, SELECT_HERE_MAX};
 use crate::domain::menu::Menu;
 use crate::domain::playbook::Playbook;
 use crate::domain::query::MenuQuery;
@@ -153,6 +153,13 @@ impl Reader {
     #[must_use]
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.embedder
+    }
+
+    /// Whether selecting for this agent takes so long that it belongs in a [`Lane`](super::lane::Lane).
+    #[must_use]
+    pub fn is_long(&self, agent_id: &str) -> bool {
+        let is_large = |index: &AgentIndex| index.playbooks().len() > SELECT_HERE_MAX;
+        self.cell.read(|snapshot| snapshot.agent(agent_id).is_some_and(is_large))
     }
 
     /// Selects the menu of a turn; `turn` is its vector where a [`TurnQueue`](super::turns::TurnQueue) has made it.

@@ -97,6 +97,10 @@ pub const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 /// Calls that may wait for a processor, by the number of processors: at some 40 µs a call, the last waits for 3 ms.
 pub const QUEUED_PER_CORE: usize = 64;
 
+/// Playbooks of an agent above which its selections leave the threads that serve connections: a tenth of a millisecond,
+/// which is several times what the way there and back costs.
+pub const SELECT_HERE_MAX: usize = 2_048;
+
 /// Calls in flight unless configured otherwise: each may hold a full turn and its answer.
 pub const IN_FLIGHT_DEFAULT: usize = 1_024;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use maitred::app::admit::AdmissionLimits;
+use maitred::domain::agent::AgentId;
 use maitred::engine::embed::{About, EmbedError, EmbedScratch, Embedder, Vector, builtin};
 use maitred::transport::grpc::proto::{SelectMenuRequest, SelectMenuResponse, SemanticState};
 use prost::Message as _;
@@ -13,7 +14,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
 
-use crate::fixture::skill_md;
+use crate::fixture::{RANKED, copy, skill_md};
 use crate::harness::{Setup, TestServer, check_refused, load_request, turn_request};
 use crate::wire::{Wire, framed};
 
@@ -188,4 +189,49 @@ async fn a_slow_model_does_not_outlast_the_deadline() {
     // The next turn, in line behind it, gets its vector as usual.
     let next = server.select(turn_request("onion soup")).await.unwrap();
     assert_eq!(next.items[0].slug, "soup");
+}
+
+/// Long selections wait in their own line: health, metrics and refusals do not wait behind them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalogue_of_thousands_does_not_keep_others_from_being_heard() {
+    let server = TestServer::start(Setup {
+        admission: AdmissionLimits { queued_max: 8, in_flight_max: 1_024 },
+        ..Setup::default()
+    })
+    .await;
+    let shelf = (0..2_100).map(|at| copy(&format!("p-{at}"), "Fills one more place on a long shelf."));
+    let playbooks = shelf.chain([copy("soup", "Cooks onion soup.")]);
+    let agent = AgentId::default_agent();
+    let catalog = Arc::clone(&server.running.catalog);
+    catalog.replace(&agent, playbooks.collect(), RANKED).unwrap();
+    let calls: Vec<_> = (0..200)
+        .map(|_| {
+            let mut client = server.client.clone();
+            tokio::spawn(async move { client.select_menu(turn_request("onion soup, please")).await })
+        })
+        .collect();
+    check_healthy(&server).await;
+    let (mut answered, mut shed) = (0, 0);
+    for call in calls {
+        match call.await.unwrap() {
+            Ok(menu) => {
+                assert_eq!(menu.into_inner().items[0].slug, "soup");
+                answered += 1;
+            }
+            Err(status) => {
+                check_refused::<()>(
+                    Err(status),
+                    Code::ResourceExhausted,
+                    "OVERLOADED",
+                    "wait for a processor",
+                );
+                shed += 1;
+            }
+        }
+    }
+    assert!(answered >= 2 && answered + shed == 200, "{answered} {shed}");
+    assert_eq!(server.metric("maitred_shed_total{reason=\"queue\"}").await, shed);
+    for gauge in ["maitred_queued", "maitred_in_flight"] {
+        server.metric_until(gauge, |count| count == 0).await;
+    }
 }

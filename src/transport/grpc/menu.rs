@@ -1,7 +1,7 @@
 //! `MenuService`: the two calls of a turn.
 //!
 //! **Cost**: microseconds of work on the thread that received the call; a detour through another thread would cost
-//! more than the selection.
+//! more than the selection, unless an agent has thousands of playbooks.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +14,7 @@ use super::proto::{LoadPlaybookRequest, LoadPlaybookResponse, SelectMenuRequest,
 use super::status::to_status;
 use crate::app::admit::{Admission, Deadline};
 use crate::app::error::Error;
+use crate::app::lane::Lane;
 use crate::app::read::{LoadRequest, Reader};
 use crate::app::turns::TurnQueue;
 use crate::domain::query::check_caller_id;
@@ -27,13 +28,15 @@ pub(super) const METHODS: [&str; 2] = ["SelectMenu", "LoadPlaybook"];
 pub(super) struct MenuRpc {
     reader: Arc<Reader>,
     turns: TurnQueue,
+    lane: Lane,
     admission: Arc<Admission>,
 }
 
 impl MenuRpc {
     pub(super) fn new(reader: Arc<Reader>, admission: Arc<Admission>) -> Self {
         let turns = TurnQueue::new(Arc::clone(reader.embedder()));
-        Self { reader, turns, admission }
+        let lane = Lane::new(Arc::clone(&admission));
+        Self { reader, turns, lane, admission }
     }
 
     async fn select(
@@ -52,7 +55,12 @@ impl MenuRpc {
             self.reader.wait_for(Revision::new(revision), deadline).await?;
         }
         let turn = self.turns.embed(&select.query, deadline).await;
-        let answer = self.reader.select(&select, turn.as_ref())?;
+        let answer = if self.reader.is_long(&select.agent_id) {
+            let reader = Arc::clone(&self.reader);
+            self.lane.run(move || reader.select(&select, turn.as_ref())).await??
+        } else {
+            self.reader.select(&select, turn.as_ref())?
+        };
         let began = Instant::now();
         let response = convert::select_response(answer, explain);
         metrics.stage(Stage::Convert, began.elapsed() + (converted - arrival));
