@@ -107,6 +107,12 @@ pub const IN_FLIGHT_DEFAULT: usize = 1_024;
 /// Bytes that unfinished messages may take together.
 pub const RECEIVING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Bytes that are taken, and thrown away, of a message whose call is answered already: those of a whole message.
+pub const DISCARD_BYTES_MAX: usize = RUN_DECODE_BYTES_MAX;
+
+/// How long they are taken.
+pub const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// How soon a refused caller may come back; others are told up to 16 times as much.
 pub const RETRY_AFTER_MIN: Duration = Duration::from_millis(20);
 
@@ -134,8 +140,12 @@ pub const CONNECTIONS_DEFAULT: usize = 4_096;
 /// Connections of the door of metrics and probes.
 pub const HTTP_CONNECTIONS_MAX: usize = 64;
 
-/// Connections that have not begun to speak the protocol; of more, the oldest is closed.
+/// Connections that have not begun to speak the protocol; of more, the oldest is closed once it has had its time, and at
+/// once when the door is full.
 pub const HALF_OPEN_MAX: usize = 256;
+
+/// How long a connection may take to begin, however many others do not, unless the door is full.
+pub const HANDSHAKE_TIME_MIN: Duration = Duration::from_millis(250);
 
 /// How long a connection may take to begin.
 pub const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(10);
@@ -154,6 +164,9 @@ pub const MENU_DECODE_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes of a request to `RunService`: the metadata of 10,000 messages.
 pub const RUN_DECODE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes of a request to health or reflection, which pass no queue and have no deadline: a name, and nothing else.
+pub const PROBE_DECODE_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of a response unless it returns bodies in number.
 pub const ENCODE_BYTES_MAX: usize = 1024 * 1024;

@@ -4,6 +4,7 @@
 
 mod fixture;
 mod harness;
+mod raw;
 mod wire;
 
 mod allocations;
@@ -12,6 +13,7 @@ mod cli_model;
 mod drain;
 mod embed;
 mod grpc;
+mod hostile;
 mod http;
 mod limits;
 mod load;

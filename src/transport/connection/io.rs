@@ -1,4 +1,4 @@
-//! A stream of bytes that counts what arrives.
+//! A stream of bytes that counts what arrives, and says when nothing leaves.
 
 use std::io;
 use std::pin::Pin;
@@ -7,18 +7,29 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::state::State;
+use super::state::{Sending, State};
 
-/// Counts the bytes that a client sends.
+/// Counts the bytes that a client sends. Bytes that it does not take are to be sent, whatever they belong to.
 #[derive(Debug)]
 pub(super) struct Counted<S> {
     stream: S,
     state: Arc<State>,
+    /// While the client takes no bytes.
+    blocked: Option<Sending>,
 }
 
 impl<S> Counted<S> {
     pub(super) fn new(stream: S, state: Arc<State>) -> Self {
-        Self { stream, state }
+        Self { stream, state, blocked: None }
+    }
+
+    fn wrote(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.blocked = None;
+        } else if self.blocked.is_none() {
+            self.blocked = Some(self.state.sending());
+        }
+        written
     }
 }
 
@@ -41,7 +52,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -57,7 +69,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.wrote(written)
     }
 
     fn is_write_vectored(&self) -> bool {

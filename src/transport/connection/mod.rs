@@ -1,8 +1,9 @@
 //! Connections: how many, how they begin, how long they last, and how they end.
 //!
 //! **Invariants**: a connection that does not begin to speak, does not take its answers, or outlives its age and grace is
-//! cut; when too many have not begun, the one that has waited longest is cut, so that new clients get in; nothing of a
-//! connection outlives its task. **Threads**: one task a connection, and one a door that looks at them all.
+//! cut; when too many have not begun, or the door is full, the one of these that has waited longest is cut, so that new
+//! clients get in; nothing of a connection outlives its task. **Threads**: one task a connection, and one a door that
+//! looks at them all.
 
 mod executor;
 mod io;
@@ -227,7 +228,7 @@ impl Place {
                 command = self.told.recv() => match command {
                     Some(Command::Finish) => connection.as_mut().graceful_shutdown(),
                     Some(Command::Cut(reason)) => break Some(reason),
-                    None => unreachable!("the register keeps the sender until this place is dropped"),
+                    None => unreachable!("the register keeps the sender until it has told this one to end"),
                 },
             }
         };

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::ConnectionLimits;
 use super::state::{Moved, State};
+use crate::domain::limits::HANDSHAKE_TIME_MIN;
 use crate::telemetry::metrics::Closed;
 
 /// What a connection's task is told.
@@ -28,7 +29,7 @@ pub(super) struct Register {
     limits: ConnectionLimits,
     opened: u64,
     entries: BTreeMap<u64, Entry>,
-    /// Those that had not begun when they were last looked at, the oldest first.
+    /// Those that had not begun when they were last looked at, the oldest first; the first may be gone.
     half_open: VecDeque<u64>,
     is_draining: bool,
 }
@@ -75,18 +76,12 @@ impl Register {
         opening_bytes: usize,
         now: Instant,
     ) -> Option<(u64, mpsc::Receiver<Command>)> {
-        if self.is_draining || self.entries.len() >= self.limits.connections_max {
+        if self.is_draining {
             return None;
         }
-        if self.half_open.len() >= self.limits.half_open_max {
-            let entries = &self.entries;
-            self.half_open.retain(|number| entries.get(number).is_some_and(Entry::is_half_open));
-        }
-        if self.half_open.len() >= self.limits.half_open_max
-            && let Some(oldest) = self.half_open.pop_front()
-            && let Some(entry) = self.entries.get(&oldest)
-        {
-            entry.tell(Command::Cut(Closed::HalfOpen));
+        self.make_room(now);
+        if self.is_full() {
+            return None;
         }
         let (commands, told) = mpsc::channel(COMMANDS_MAX);
         self.opened += 1;
@@ -95,6 +90,28 @@ impl Register {
         self.entries.insert(self.opened, entry);
         self.half_open.push_back(self.opened);
         Some((self.opened, told))
+    }
+
+    /// Cuts the oldest of those that have not begun when they are too many, once it has had the time to begin: clients that
+    /// mean well and come among many others are not cut for it. A full door waits for nobody. Each is looked at once.
+    fn make_room(&mut self, now: Instant) {
+        while let Some(oldest) = self.half_open.front() {
+            let Some(entry) = self.entries.get(oldest).filter(|entry| entry.is_half_open()) else {
+                self.half_open.pop_front();
+                continue;
+            };
+            let has_too_many = self.half_open.len() >= self.limits.half_open_max;
+            let had_time = now.saturating_duration_since(entry.opened) >= HANDSHAKE_TIME_MIN;
+            if self.is_full() || (has_too_many && had_time) {
+                entry.tell(Command::Cut(Closed::HalfOpen));
+                self.entries.remove(oldest);
+            }
+            return;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.entries.len() >= self.limits.connections_max
     }
 
     pub(super) fn leave(&mut self, number: u64) {
@@ -108,6 +125,8 @@ impl Register {
     /// Looks at every connection. Linear in their number; once in a while.
     pub(super) fn inspect(&mut self, now: Instant) {
         let ConnectionLimits { handshake_time, stall_time, age, grace, .. } = self.limits;
+        let entries = &self.entries;
+        self.half_open.retain(|number| entries.get(number).is_some_and(Entry::is_half_open));
         for (number, entry) in &mut self.entries {
             let moved = entry.state.moved();
             if !moved.is_stuck_since(&entry.at_ease.1) {
@@ -186,14 +205,30 @@ mod tests {
         let mut register = Register::new(limits());
         let (_, mut first) = enter(&mut register, 24, now).unwrap();
         let (_, mut second) = enter(&mut register, 0, now).unwrap();
+        let at_once = enter(&mut register, 33, now).unwrap();
+        assert!(first.try_recv().is_err(), "it has had no time to begin");
+        drop(at_once);
+        register.leave(3);
         let (_, mut third) = enter(&mut register, 33, now + SECOND).unwrap();
         assert_eq!(first.try_recv(), Ok(Command::Cut(Closed::HalfOpen)), "it makes room");
-        assert!(enter(&mut register, 33, now).is_none(), "three are open");
         register.inspect(now + 9 * SECOND);
         assert!(second.try_recv().is_err());
         register.inspect(now + 11 * SECOND);
         assert_eq!(second.try_recv(), Ok(Command::Cut(Closed::HalfOpen)));
         assert!(third.try_recv().is_err(), "it has begun");
+    }
+
+    #[test]
+    fn a_full_door_takes_a_new_one_in_place_of_one_that_has_not_begun() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let (_, mut begun) = enter(&mut register, 33, now).unwrap();
+        let (_, mut half_open) = enter(&mut register, 32, now).unwrap();
+        let _others = [33, 33].map(|bytes| enter(&mut register, bytes, now).unwrap());
+        assert_eq!(half_open.try_recv(), Ok(Command::Cut(Closed::HalfOpen)));
+        assert!(begun.try_recv().is_err());
+        assert!(enter(&mut register, 33, now).is_none(), "three are open, and all have begun");
+        assert_eq!(register.count(), 3);
     }
 
     #[test]

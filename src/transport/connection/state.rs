@@ -16,9 +16,9 @@ pub struct State {
 pub struct Moved {
     /// Bytes from the client.
     pub bytes_received: usize,
-    /// Answers that are to be sent.
+    /// Parts of answers that were to be sent, and writes that had to wait.
     pub answers_begun: u64,
-    /// Answers that were sent whole, or given up.
+    /// Those of them that were sent, or given up.
     pub answers_gone: u64,
 }
 
@@ -28,7 +28,7 @@ impl State {
         self.bytes_received.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// An answer is to be sent; it is gone when the guard is dropped.
+    /// A part of an answer is to be sent; it is gone when the guard is dropped.
     #[must_use]
     pub fn sending(self: &Arc<Self>) -> Sending {
         self.answers_begun.fetch_add(1, Ordering::Relaxed);
@@ -47,14 +47,14 @@ impl State {
 }
 
 impl Moved {
-    /// Whether answers wait and none has left since `before`.
+    /// Whether something is to be sent and nothing has left since `before`.
     #[must_use]
     pub fn is_stuck_since(&self, before: &Self) -> bool {
         before.answers_begun > before.answers_gone && self.answers_gone == before.answers_gone
     }
 }
 
-/// An answer on its way out.
+/// A part of an answer on its way out.
 #[derive(Debug)]
 pub struct Sending(Arc<State>);
 

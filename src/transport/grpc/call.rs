@@ -18,13 +18,11 @@ use tonic::codegen::BoxFuture;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-use super::bodies::AnswerBody;
 use super::refusals::rewritten;
 use super::service::GrpcService;
 use super::status::to_status;
 use crate::app::admit::{Deadline, Place, too_late};
 use crate::app::error::{Error, Reason};
-use crate::transport::connection::Sending;
 
 /// What a service answers.
 type Work = BoxFuture<Response<Body>, Infallible>;
@@ -36,7 +34,7 @@ pub(crate) struct Call {
 
 enum State {
     /// Answered without work.
-    Refused(Option<Response<AnswerBody>>),
+    Refused(Option<Response<Body>>),
     /// Health and reflection.
     Unlimited(Work),
     Limited(Limited),
@@ -51,7 +49,6 @@ struct Limited {
     place: Option<Place>,
     /// None when it is over.
     work: Option<Work>,
-    sending: Option<Sending>,
     /// Only for a call that waits.
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -84,7 +81,7 @@ impl Call {
         let metrics = &service.shared().metrics;
         metrics.refused(error.reason().row().0);
         metrics.handled(method, number(status.code()), arrival.elapsed());
-        Self { state: State::Refused(Some(respond(status, None))) }
+        Self { state: State::Refused(Some(status.into_http())) }
     }
 
     /// A call of health or reflection.
@@ -99,7 +96,6 @@ impl Call {
         (arrival, deadline): (Instant, Deadline),
         place: Place,
         work: Work,
-        sending: Sending,
     ) -> Self {
         Self {
             state: State::Limited(Limited {
@@ -109,7 +105,6 @@ impl Call {
                 deadline,
                 place: Some(place),
                 work: Some(work),
-                sending: Some(sending),
                 timer: None,
             }),
         }
@@ -117,24 +112,21 @@ impl Call {
 }
 
 impl Future for Call {
-    type Output = Result<Response<AnswerBody>, Infallible>;
+    type Output = Result<Response<Body>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.state {
             State::Refused(answer) => {
                 Poll::Ready(Ok(answer.take().expect("a future is not polled after its end")))
             }
-            State::Unlimited(work) => work
-                .as_mut()
-                .poll(context)
-                .map(|answer| answer.map(|answer| answer.map(|body| AnswerBody::new(body, None)))),
+            State::Unlimited(work) => work.as_mut().poll(context),
             State::Limited(call) => call.poll(context).map(Ok),
         }
     }
 }
 
 impl Limited {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response<AnswerBody>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response<Body>> {
         if self.place.take().is_some() && self.deadline.is_over() {
             return Poll::Ready(self.fail(&too_late()));
         }
@@ -150,7 +142,7 @@ impl Limited {
         }
     }
 
-    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Response<AnswerBody>> {
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Response<Body>> {
         let deadline = self.deadline.instant().into();
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         match timer.as_mut().poll(context) {
@@ -159,11 +151,10 @@ impl Limited {
         }
     }
 
-    fn finish(&mut self, answer: Response<Body>) -> Response<AnswerBody> {
+    fn finish(&mut self, answer: Response<Body>) -> Response<Body> {
         let Some(status) = Status::from_header_map(answer.headers()) else {
             self.end(Code::Ok);
-            let sending = self.sending.take();
-            return answer.map(|body| AnswerBody::new(body, sending));
+            return answer;
         };
         if let Some(error) = rewritten(&status) {
             return self.fail(&error);
@@ -172,15 +163,14 @@ impl Limited {
             self.service.shared().metrics.refused(&info.reason);
         }
         self.end(status.code());
-        let sending = self.sending.take();
-        answer.map(|body| AnswerBody::new(body, sending))
+        answer
     }
 
-    fn fail(&mut self, error: &Error) -> Response<AnswerBody> {
+    fn fail(&mut self, error: &Error) -> Response<Body> {
         let status = to_status(error);
         self.service.shared().metrics.refused(error.reason().row().0);
         self.end(status.code());
-        respond(status, self.sending.take())
+        status.into_http()
     }
 
     /// Gives back what the call holds, and counts it.
@@ -197,10 +187,6 @@ impl Drop for Limited {
             self.end(Code::Cancelled);
         }
     }
-}
-
-fn respond(status: Status, sending: Option<Sending>) -> Response<AnswerBody> {
-    status.into_http::<Body>().map(|body| AnswerBody::new(body, sending))
 }
 
 fn number(code: Code) -> usize {

@@ -28,7 +28,8 @@ pub use self::service::GrpcService;
 use crate::app::admit::Admission;
 use crate::app::read::{Reader, SelectAnswer};
 use crate::domain::limits::{
-    ENCODE_BODIES_BYTES_MAX, ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, RUN_DECODE_BYTES_MAX,
+    ENCODE_BODIES_BYTES_MAX, ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, PROBE_DECODE_BYTES_MAX,
+    RUN_DECODE_BYTES_MAX,
 };
 use crate::telemetry::metrics::Metrics;
 
@@ -50,14 +51,17 @@ pub async fn services(
         .max_decoding_message_size(MENU_DECODE_BYTES_MAX)
         .max_encoding_message_size(ENCODE_BODIES_BYTES_MAX);
     let (reporter, health) = tonic_health::server::health_reporter();
+    let health = health.max_decoding_message_size(PROBE_DECODE_BYTES_MAX);
     reporter.set_serving::<MenuServiceServer<menu::MenuRpc>>().await;
+    let reflection_v1 = reflection().build_v1().expect(VALID);
+    let reflection_v1alpha = reflection().build_v1alpha().expect(VALID);
     let service = GrpcService::new(admission, metrics, draining)
         .with_limits(menu, &menu::METHODS)
         .with_limits(run, &run::METHODS)
         .with_limits(acp, &acp::METHODS)
         .without_limits(health)
-        .without_limits(reflection().build_v1().expect("the descriptors are those of this build"))
-        .without_limits(reflection().build_v1alpha().expect("the descriptors are those of this build"));
+        .without_limits(reflection_v1.max_decoding_message_size(PROBE_DECODE_BYTES_MAX))
+        .without_limits(reflection_v1alpha.max_decoding_message_size(PROBE_DECODE_BYTES_MAX));
     (Arc::new(service), Health(reporter))
 }
 
@@ -91,6 +95,9 @@ impl Health {
         }
     }
 }
+
+/// Why the reflection services can be made.
+const VALID: &str = "the descriptors are those of this build";
 
 /// Both versions of the reflection service: older tools ask for the first.
 fn reflection() -> tonic_reflection::server::Builder<'static> {

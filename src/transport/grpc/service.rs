@@ -4,7 +4,9 @@
 //! that a busy server still says that it lives.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use http::{Request, Response};
@@ -14,7 +16,7 @@ use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service};
 use tonic::server::NamedService;
 
-use super::bodies::{AnswerBody, RequestBody};
+use super::bodies::{AnswerBody, RequestBody, discard};
 use super::call::Call;
 use super::timeout;
 use crate::app::admit::{Admission, Deadline};
@@ -22,8 +24,7 @@ use crate::telemetry::metrics::{MethodMetrics, Metrics};
 use crate::transport::connection::State;
 
 /// What a method is called through.
-type Handler =
-    Box<dyn Fn(Request<RequestBody<Incoming>>) -> BoxFuture<Response<Body>, Infallible> + Send + Sync>;
+type Handler = Box<dyn Fn(Request<RequestBody>) -> BoxFuture<Response<Body>, Infallible> + Send + Sync>;
 
 /// One service of the contract, or beside it.
 struct Entry {
@@ -84,10 +85,11 @@ impl GrpcService {
     }
 
     /// Begins a call.
-    fn begin(self: &Arc<Self>, request: Request<Incoming>, connection: &Arc<State>) -> Call {
+    fn begin(self: &Arc<Self>, request: Request<Incoming>) -> Call {
         let arrival = Instant::now();
         let shared = &self.shared;
         let Some((at, method)) = self.find(request.uri().path()) else {
+            discard(request.into_body());
             return Call::unknown(self, arrival);
         };
         let entry = &self.entries[at];
@@ -98,13 +100,16 @@ impl GrpcService {
         }
         let place = match shared.admission.queue() {
             Ok(place) => place,
-            Err(error) => return Call::refused(self, (at, method), arrival, &error),
+            Err(error) => {
+                discard(request.into_body());
+                return Call::refused(self, (at, method), arrival, &error);
+            }
         };
         let deadline = Deadline::after(arrival, timeout::given(request.headers()));
         let mut request = request.map(|body| RequestBody::new(body, &shared.admission, None));
         request.extensions_mut().insert(deadline);
         let work = (entry.handler)(request);
-        Call::limited(self, (at, method), (arrival, deadline), place, work, connection.sending())
+        Call::limited(self, (at, method), (arrival, deadline), place, work)
     }
 
     /// The places of a path's service and method; a method that is not in the contract gets the place after the last.
@@ -135,7 +140,7 @@ pub(super) trait GrpcEndpoint:
     + Sync
     + 'static
     + Service<
-        Request<RequestBody<Incoming>>,
+        Request<RequestBody>,
         Response = Response<Body>,
         Error = Infallible,
         Future = BoxFuture<Response<Body>, Infallible>,
@@ -150,7 +155,7 @@ impl<S> GrpcEndpoint for S where
         + Sync
         + 'static
         + Service<
-            Request<RequestBody<Incoming>>,
+            Request<RequestBody>,
             Response = Response<Body>,
             Error = Infallible,
             Future = BoxFuture<Response<Body>, Infallible>,
@@ -174,9 +179,24 @@ impl OnConnection {
 impl hyper::service::Service<Request<Incoming>> for OnConnection {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
-    type Future = Call;
+    type Future = Answering;
 
-    fn call(&self, request: Request<Incoming>) -> Call {
-        self.service.begin(request, &self.connection)
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        Answering { call: self.service.begin(request), connection: Arc::clone(&self.connection) }
+    }
+}
+
+/// A call whose answer leaves on a connection.
+pub(crate) struct Answering {
+    call: Call,
+    connection: Arc<State>,
+}
+
+impl Future for Answering {
+    type Output = Result<Response<AnswerBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(Pin::new(&mut self.call).poll(context));
+        Poll::Ready(answer.map(|answer| answer.map(|body| AnswerBody::new(body, &self.connection))))
     }
 }
