@@ -14,7 +14,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_types::StatusExt as _;
 
-use crate::fixture::{RANKED, copy, skill_md};
+use crate::fixture::{RANKED, copy, playbook, skill_md};
 use crate::harness::{Setup, TestServer, check_refused, load_request, turn_request};
 use crate::wire::{Wire, framed};
 
@@ -200,14 +200,17 @@ async fn a_catalogue_of_thousands_does_not_keep_others_from_being_heard() {
     })
     .await;
     let shelf = (0..2_100).map(|at| copy(&format!("p-{at}"), "Fills one more place on a long shelf."));
-    let playbooks = shelf.chain([copy("soup", "Cooks onion soup.")]);
-    let agent = AgentId::default_agent();
+    let playbooks = shelf.chain([playbook("soup", "soup", "Cooks onion soup.")]);
+    // The directory keeps the agent `default` as it is.
+    let agent = AgentId::parse("shelf").unwrap();
     let catalog = Arc::clone(&server.running.catalog);
     catalog.replace(&agent, playbooks.collect(), RANKED).unwrap();
     let calls: Vec<_> = (0..200)
         .map(|_| {
             let mut client = server.client.clone();
-            tokio::spawn(async move { client.select_menu(turn_request("onion soup, please")).await })
+            let request =
+                SelectMenuRequest { agent_id: "shelf".to_owned(), ..turn_request("onion soup, please") };
+            tokio::spawn(async move { client.select_menu(request).await })
         })
         .collect();
     check_healthy(&server).await;
