@@ -95,7 +95,10 @@ async fn while_served<T>(server: &TestServer, attack: impl Future<Output = T>) -
         outcome
     };
     let others = async {
+        // Not at full speed: each new connection takes a port of the machine for a minute.
+        let mut ticks = interval(10 * MILLI);
         while !is_over.load(Ordering::Relaxed) {
+            ticks.tick().await;
             served(server).await;
         }
     };
