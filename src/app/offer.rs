@@ -4,9 +4,10 @@
 //! text cannot pose as another line; no tool without a menu.
 
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::domain::digest::Digest;
-use crate::domain::menu::Menu;
+use crate::domain::menu::{Menu, MenuItem};
 
 /// The tool's name.
 pub const TOOL_NAME: &str = "load_playbook";
@@ -47,7 +48,11 @@ pub fn prompt_block(menu: &Menu) -> String {
     if menu.items.is_empty() {
         return String::new();
     }
-    let mut block = BLOCK_HEAD.to_owned();
+    let item_bytes =
+        |item: &MenuItem| item.slug.as_str().len() + item.title.len() + item.description.len() + 8;
+    let bytes = BLOCK_HEAD.len() + menu.items.iter().map(item_bytes).sum::<usize>() + 1;
+    let mut block = String::with_capacity(bytes);
+    block.push_str(BLOCK_HEAD);
     for item in &menu.items {
         block.push_str("\n- ");
         block.push_str(item.slug.as_str());
@@ -77,7 +82,9 @@ pub fn tool(menu: &Menu, format: ToolFormat) -> Option<Tool> {
     if menu.items.is_empty() {
         return None;
     }
+    // The schema is in the answer twice, and is written once.
     let schema = Schema::new(menu.items.iter().map(|item| item.slug.as_str()).collect());
+    let schema = to_raw_value(&schema).expect(FIXED_SHAPE);
     let (name, description) = (TOOL_NAME, TOOL_DESCRIPTION);
     let definition_json = match format {
         ToolFormat::Neutral => json(&Neutral { name, description, parameters: &schema }),
@@ -88,11 +95,14 @@ pub fn tool(menu: &Menu, format: ToolFormat) -> Option<Tool> {
         ToolFormat::Anthropic => json(&Anthropic { name, description, input_schema: &schema }),
         ToolFormat::Mcp => json(&Mcp { name, description, input_schema: &schema }),
     };
-    Some(Tool { input_schema_json: json(&schema), definition_json })
+    Some(Tool { input_schema_json: schema.get().to_owned(), definition_json })
 }
 
+/// Why a tool's definition can be written.
+const FIXED_SHAPE: &str = "a tool definition is text in a fixed shape";
+
 fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("a tool definition is text in a fixed shape")
+    serde_json::to_string(value).expect(FIXED_SHAPE)
 }
 
 #[derive(Serialize)]
@@ -132,7 +142,7 @@ impl<'a> Schema<'a> {
 struct Neutral<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Schema<'a>,
+    parameters: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -145,7 +155,7 @@ struct OpenAi<'a> {
 struct OpenAiFunction<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Schema<'a>,
+    parameters: &'a RawValue,
     strict: bool,
 }
 
@@ -153,7 +163,7 @@ struct OpenAiFunction<'a> {
 struct Anthropic<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Schema<'a>,
+    input_schema: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -161,5 +171,5 @@ struct Mcp<'a> {
     name: &'a str,
     description: &'a str,
     #[serde(rename = "inputSchema")]
-    input_schema: &'a Schema<'a>,
+    input_schema: &'a RawValue,
 }

@@ -45,6 +45,17 @@ pub struct Claims {
     pub items: Vec<(String, [u8; 32])>,
 }
 
+/// [`Claims`] as they are written, from what the call has anyway: one selection, one token.
+#[derive(Debug, Serialize)]
+struct ClaimsMade<'a> {
+    layout: u8,
+    agent: &'a str,
+    run: Option<&'a str>,
+    turn: Option<&'a str>,
+    expires_unix_secs: u64,
+    items: Vec<(&'a str, [u8; 32])>,
+}
+
 /// Makes and checks tokens.
 pub struct MenuSigner {
     mac: Hmac<Sha256>,
@@ -98,12 +109,12 @@ impl MenuSigner {
     /// The token for a menu made now.
     #[must_use]
     pub fn sign(&self, menu: &Menu, binding: Binding<'_>, now_unix_secs: u64) -> String {
-        let items = menu.items.iter().map(|item| (item.slug.to_string(), *item.digest.bytes()));
-        let claims = Claims {
+        let items = menu.items.iter().map(|item| (item.slug.as_str(), *item.digest.bytes()));
+        let claims = ClaimsMade {
             layout: LAYOUT,
-            agent: binding.agent.to_owned(),
-            run: binding.run.map(str::to_owned),
-            turn: binding.turn.map(str::to_owned),
+            agent: binding.agent,
+            run: binding.run,
+            turn: binding.turn,
             expires_unix_secs: now_unix_secs.saturating_add(self.ttl.as_secs()),
             items: items.collect(),
         };

@@ -176,3 +176,18 @@ async fn make_room(path: &Path) -> Result<(), String> {
         Err(error) => Err(format!("the socket that is there cannot be tried: {error}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn accepted_connections_send_small_answers_at_once() {
+        let listen = Listen::Tcp("127.0.0.1:0".parse().unwrap());
+        let listener = Listener::bind("--listen", &listen).await.unwrap();
+        let (client, accepted) = tokio::join!(TcpStream::connect(listener.address()), listener.accept());
+        let Accepted::Tcp(stream) = accepted.unwrap() else { panic!("it listens on a port") };
+        assert!(stream.nodelay().unwrap());
+        drop(client);
+    }
+}
