@@ -222,6 +222,9 @@ fn print(what: &str, figures: &Figures, floor_name: &str, floor: &Figures) {
     ));
 }
 
+/// Calls a second that the client makes without falling behind, on the processors that it shares with the server.
+const CLIENT_CALLS_PER_SEC_MAX: f64 = 20_000.0;
+
 /// More than the server can bear: a burst, five times the callers that fill it, and five times the calls that it answers.
 fn overload() {
     let server = Server::start(&["serve", "30", "still"]);
@@ -251,8 +254,13 @@ fn overload() {
         let five = runtime().block_on(load::flood::callers(select, 5 * peak.0, 40, time));
         report(&format!("{} callers", 5 * peak.0), &five);
         say(&format!("    goodput with five times the callers: {:.2} of the peak", five.goodput() / peak.1));
-        let flood = runtime().block_on(load::flood::at_rate(select, 5.0 * peak.1, 40, time));
-        report(&format!("{:.0} calls/s asked for", 5.0 * peak.1), &flood);
+        let five_times = 5.0 * peak.1;
+        if five_times > CLIENT_CALLS_PER_SEC_MAX {
+            say(&format!("    {five_times:.0} calls a second are more than the client can make"));
+            continue;
+        }
+        let flood = runtime().block_on(load::flood::at_rate(select, five_times, 40, time));
+        report(&format!("{five_times:.0} calls/s asked for"), &flood);
         say(&format!("    goodput with five times the calls: {:.2} of the peak", flood.goodput() / peak.1));
     }
 }
