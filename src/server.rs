@@ -140,8 +140,8 @@ impl Doors {
     ) -> Self {
         let draining = CancellationToken::new();
         let readiness = Arc::new(Readiness::default());
-        let of_grpc = (Arc::clone(&admission), Arc::clone(&metrics));
-        let (service, health) = grpc::services(reader, of_grpc.0, of_grpc.1, draining.clone()).await;
+        let (service, health) =
+            grpc::services(reader, Arc::clone(&admission), Arc::clone(&metrics), draining.clone()).await;
         readiness.set(true);
         Self {
             grpc: Connections::new(Door::Grpc, config.connections, Arc::clone(&metrics)),

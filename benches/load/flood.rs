@@ -78,10 +78,7 @@ async fn call(target: &Target, channel: &Channel) -> Call {
 
 /// So many calls at once, over so many connections, of the targets in turns.
 pub(crate) async fn burst(targets: &[&Target], calls: usize, connections: usize) -> Outcomes {
-    let mut channels = Vec::new();
-    for _ in 0..connections {
-        channels.push(targets[0].connect().await);
-    }
+    let channels = targets[0].connections(connections).await;
     let began = Instant::now();
     let mut tasks = JoinSet::new();
     for at in 0..calls {
@@ -98,10 +95,7 @@ pub(crate) async fn burst(targets: &[&Target], calls: usize, connections: usize)
 
 /// Callers that call again at once, whether they were answered or refused.
 pub(crate) async fn callers(target: &Target, callers: usize, connections: usize, time: Duration) -> Outcomes {
-    let mut channels = Vec::new();
-    for _ in 0..connections {
-        channels.push(target.connect().await);
-    }
+    let channels = target.connections(connections).await;
     let began = Instant::now();
     let mut tasks = JoinSet::new();
     for caller in 0..callers {
@@ -132,10 +126,7 @@ pub(crate) async fn at_rate(
     connections: usize,
     time: Duration,
 ) -> Outcomes {
-    let mut channels = Vec::new();
-    for _ in 0..connections {
-        channels.push(target.connect().await);
-    }
+    let channels = target.connections(connections).await;
     let began = Instant::now();
     let mut ticks = tokio::time::interval(Duration::from_millis(1));
     let mut tasks = JoinSet::new();

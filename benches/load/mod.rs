@@ -68,6 +68,15 @@ impl Target {
         endpoint.connect().await.expect("the server listens")
     }
 
+    /// So many connections.
+    pub(crate) async fn connections(&self, count: usize) -> Vec<Channel> {
+        let mut channels = Vec::with_capacity(count);
+        for _ in 0..count {
+            channels.push(self.connect().await);
+        }
+        channels
+    }
+
     /// Makes the call once; returns the size of the answer.
     pub(crate) async fn call(&self, channel: &Channel) -> Result<usize, Status> {
         let mut grpc = Grpc::new(channel.clone());
@@ -144,10 +153,7 @@ fn clock(pace: Pace) -> tokio::sync::mpsc::UnboundedReceiver<Instant> {
 
 /// A closed loop: so many callers over so many connections, each calling again when it has its answer. Calls a second.
 pub(crate) async fn flat_out(target: &Target, callers: usize, connections: usize, time: Duration) -> f64 {
-    let mut channels = Vec::new();
-    for _ in 0..connections {
-        channels.push(target.connect().await);
-    }
+    let channels = target.connections(connections).await;
     let began = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
     for caller in 0..callers {

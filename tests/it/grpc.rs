@@ -12,11 +12,10 @@ use maitred::transport::grpc::proto::{
     WatchCommandsRequest,
 };
 use tonic::Code;
-use tonic::client::Grpc;
-use tonic::codegen::http::uri::PathAndQuery;
 
 use crate::fixture::skill_md;
 use crate::harness::{Setup, TestServer, check_refused, load_request, turn_request, write};
+use crate::wire::{Wire, prefixed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_menu_its_tool_and_its_playbook() {
@@ -255,60 +254,11 @@ async fn a_message_over_its_limit_leaves_the_connection_alive() {
     );
 }
 
-/// Sends bytes as a message, whatever they are.
-#[derive(Clone, Copy, Debug, Default)]
-struct RawCodec;
-
-impl tonic::codec::Codec for RawCodec {
-    type Encode = Vec<u8>;
-    type Decode = ();
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl tonic::codec::Encoder for RawCodec {
-    type Item = Vec<u8>;
-    type Error = tonic::Status;
-
-    fn encode(&mut self, item: Vec<u8>, out: &mut tonic::codec::EncodeBuf<'_>) -> Result<(), tonic::Status> {
-        bytes_mut_put(out, &item);
-        Ok(())
-    }
-}
-
-fn bytes_mut_put(out: &mut tonic::codec::EncodeBuf<'_>, bytes: &[u8]) {
-    use prost::bytes::BufMut;
-    out.put_slice(bytes);
-}
-
-impl tonic::codec::Decoder for RawCodec {
-    type Item = ();
-    type Error = tonic::Status;
-
-    fn decode(&mut self, from: &mut tonic::codec::DecodeBuf<'_>) -> Result<Option<()>, tonic::Status> {
-        use prost::bytes::Buf;
-        from.advance(from.remaining());
-        Ok(Some(()))
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_a_message_is_refused_with_the_field() {
     let server = TestServer::small().await;
-    let call = async |path: &'static str, bytes: &[u8]| {
-        let mut grpc = Grpc::new(server.channel.clone());
-        grpc.ready().await.unwrap();
-        let path = PathAndQuery::from_static(path);
-        grpc.unary(tonic::Request::new(bytes.to_vec()), path, RawCodec).await
-    };
+    let mut wire = Wire::connect(&server.running.listen).await;
+    let mut call = async |path: &str, bytes: &[u8]| wire.call(path, None, prefixed(bytes)).await.result();
     let select = "/maitred.v1.MenuService/SelectMenu";
     for (bytes, sentence) in [
         (&b"\x0a\x02\xff\xfe"[..], "SelectMenuRequest.agent_id: invalid string value"),

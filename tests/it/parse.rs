@@ -1,5 +1,8 @@
 //! The parser's case table: for each kind of file, what is read, warned about, named or refused.
 
+mod repairs;
+mod triggers;
+
 use maitred::format::parse::parse;
 
 /// Parses `input` and checks that each of `wanted` is a line, or the beginning of a line, of the outcome.
@@ -61,56 +64,6 @@ fn file(frontmatter: &str) -> String {
 
 fn named(frontmatter: &str) -> String {
     file(&format!("name: some-name\ndescription: Some words.\n{frontmatter}"))
-}
-
-#[test]
-fn unquoted_colons_are_repaired_with_a_warning_that_names_the_line() {
-    check(
-        "---\nname: invoice-chaser\ndescription: Chase late invoices: write the reminder, log the call. Use when a client is overdue.\n---\n# Steps\n1. Find the invoice.\n",
-        &[
-            "accepted invoice-chaser",
-            "description \"Chase late invoices: write the reminder, log the call. Use when a client is overdue.\"",
-            "warning 3:14 the value has an unquoted colon; read as \"Chase late invoices: write",
-            "body \"# Steps\\n1. Find the invoice.\\n\"",
-        ],
-    );
-    // Over several lines, with quotes and a comment sign that the author meant as text.
-    check(
-        file("name: a\ndescription: Fix it: \"now\" # urgent\n  or later: tomorrow\nlicense: MIT"),
-        &[
-            "description \"Fix it: \\\"now\\\" # urgent or later: tomorrow\"",
-            "license Some(\"MIT\")",
-            "warning 3:14",
-        ],
-    );
-    check(
-        file("name: a\ndescription: Two steps\n  Note: both needed"),
-        &["description \"Two steps Note: both needed\"", "warning 3:14"],
-    );
-    check(
-        file("name: a\ndescription: Ends with a colon:"),
-        &["description \"Ends with a colon:\"", "warning 3:14"],
-    );
-    // Two of them, one nested.
-    check(
-        file("name: a\ndescription: One: two\nmetadata:\n  note: three: four"),
-        &[
-            "description \"One: two\"",
-            "metadata [(\"note\", \"three: four\")]",
-            "warning 3:14",
-            "warning 5:9",
-        ],
-    );
-    // Beginning on the next line, which is not an entry of its own.
-    check(
-        file("name: a\ndescription:\n  Create things (a, b).\n  Trigger: make it.\nlicense: MIT"),
-        &["description \"Create things (a, b). Trigger: make it.\"", "license Some(\"MIT\")", "warning 3:13"],
-    );
-    // What is not a colon is not repaired.
-    check(
-        file("name: a\ndescription: [broken"),
-        &["refused", "refused 3:14 the frontmatter is not valid YAML"],
-    );
 }
 
 #[test]
@@ -341,81 +294,6 @@ fn bytes_that_are_not_text_are_refused_with_their_place() {
 }
 
 #[test]
-fn triggers_are_read_in_every_spelling_under_metadata() {
-    for spelling in [
-        "triggers:\n    - pitch deck\n    - slides",
-        "triggers: [\"pitch deck\", 'slides']",
-        "triggers: pitch deck, slides",
-        "triggers: pitch deck，slides",
-        "triggers:\n    - pitch deck, slides",
-        "triggers: \"- pitch deck, slides\"",
-        "triggers: |\n    - pitch deck\n    - slides",
-        "triggers: '\"pitch deck\", slides, Slides'",
-        "triggers: pitch deck OR slides",
-        "trigger: pitch deck, slides",
-        "triggers: '[\"pitch deck\", \"slides\"]'",
-        "triggers: '[pitch deck, slides]'",
-        "maitred-triggers: pitch deck, slides",
-        "maitred-triggers: '[\"pitch deck\", \"slides\"]'",
-        "maitred-triggers: [pitch deck, slides]",
-    ] {
-        check(
-            named(&format!("metadata:\n  {spelling}")),
-            &["triggers [\"pitch deck\", \"slides\"] wanted false"],
-        );
-    }
-    check_clean(
-        named("metadata:\n  maitred-triggers: '[\"one, two\", \"three\"]'"),
-        &["triggers [\"one, two\", \"three\"]"],
-    );
-    check(
-        named("metadata:\n  triggers: theirs\n  maitred-triggers: ours here"),
-        &["triggers [\"ours here\"]"],
-    );
-}
-
-#[test]
-fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
-    for field in
-        ["triggers: [pitch deck, slides]", "trigger: pitch deck, slides", "trigger_words: pitch deck, slides"]
-    {
-        check(
-            named(field),
-            &[
-                "triggers [] wanted true",
-                "note 4:1 `trigger",
-                "warning 4:1 triggers are intended here, and none could be read",
-                "hint write under `metadata:` the line `maitred-triggers: \"pitch deck, slides\"`",
-            ],
-        );
-    }
-    check(
-        named("metadata:\n  maitred-triggers: ''"),
-        &["triggers [] wanted true", "warning 5:21 triggers are intended"],
-    );
-    check(named("metadata:\n  triggers: []"), &["triggers [] wanted true"]);
-    check(named("metadata:\n  trigger-phrases: a phrase"), &["triggers [] wanted true"]);
-    check(
-        named("metadata:\n  triggers: ['a', ' ', 'the', '']"),
-        &[
-            "triggers [\"a\", \"the\"] wanted false",
-            "warning 5:13 blank triggers are ignored (2): they would match every turn",
-            "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"a\", \"the\"",
-        ],
-    );
-    let long = "x".repeat(257);
-    check(
-        named(&format!("metadata:\n  triggers: [{long}, good one]")),
-        &["triggers [\"good one\"]", "warning 5:13 trigger 1 has 257 bytes, the limit is 256; it is ignored"],
-    );
-    let many = (0..70).map(|i| format!("phrase {i}")).collect::<Vec<_>>().join(", ");
-    check(
-        named(&format!("metadata:\n  triggers: {many}")),
-        &["warning 5:13 triggers beyond the limit of 64 are ignored (6)"],
-    );
-}
-
-#[test]
 fn what_is_not_honoured_is_named() {
     check(
         "---\nname: tide-table\ndescription: Read tide tables.\nversion: 2\ntriggers: [tide]\nauthor: K. Example\ncompatibility: linux\n---\nBody\n",
@@ -477,105 +355,6 @@ fn tabs_are_named() {
         file("name: a\ndescription: Soup:\tquick guide"),
         &["description \"Soup:\\tquick guide\"", "warning 3:14 the value has a colon and a tab"],
     );
-}
-
-#[test]
-fn a_description_below_its_key_is_repaired_and_a_misplaced_field_is_not_glued_to_it() {
-    check(
-        file("name: a\ndescription:\n  Chase late invoices: write the reminder."),
-        &[
-            "description \"Chase late invoices: write the reminder.\"",
-            "warning 3:13 the value has an unquoted colon",
-        ],
-    );
-    check(
-        file("name: a\ndescription:\n  First: line.\n  Second: line."),
-        &["description \"First: line. Second: line.\""],
-    );
-    check(
-        file("name: a\ndescription: First: x\n\n  Second.\nlicense: MIT"),
-        &["description \"First: x\\nSecond.\"", "license Some(\"MIT\")"],
-    );
-    check(
-        file("name: a\ndescription: Foo\n  license: MIT"),
-        &[
-            "refused 4:10 `license` is indented as if it belonged to the value above it",
-            "hint remove the indentation",
-        ],
-    );
-    check(file("name: a\n description: b"), &["refused 3:13 `description` is indented as if it belonged"]);
-    check(
-        named("metadata:\n  version: 1\n    maitred-triggers: pitch deck"),
-        &["refused 6:21 `maitred-triggers` is indented as if it belonged"],
-    );
-    for (frontmatter, hint) in [
-        ("name: a\ndescription:x", "hint put a space behind the colon"),
-        ("name:a\ndescription:x", "hint put a space behind the colon"),
-        ("name: a\ndescription：x", "hint write an ASCII colon and a space"),
-        ("name: a\ndescription: [Beta] does X", "hint a value that begins with `[`"),
-        ("name: a\ndescription: @mention X", "hint a value that begins with `@`"),
-        ("name: a\ndescription: - does X", "hint a value that begins with `-`"),
-        ("name: a\ndescription: \"Quoted\" then", "hint a value that begins with `\"`"),
-        ("name: a\ndescription: 'It's broken'", "hint in single quotes an apostrophe is written twice"),
-        ("name: a\ndescription: \"C:\\path\"", "hint in double quotes a backslash is written twice"),
-    ] {
-        check(file(frontmatter), &["refused", hint]);
-    }
-    check(
-        file("name: a\ndescription: Say \"hi\": now"),
-        &["description \"Say \\\"hi\\\": now\"", "warning 3:14"],
-    );
-}
-
-#[test]
-fn a_trigger_field_in_the_wrong_place_is_noticed_wherever_it_is() {
-    for frontmatter in [
-        "Metadata:\n  maitred-triggers: pitch deck",
-        "metadata:\n- maitred-triggers: pitch deck",
-        "metadata: |\n  maitred-triggers: pitch deck",
-        "metadata:\n  maitred:\n    triggers: pitch deck",
-        "vendor:\n  deep:\n  - triggers: pitch deck",
-        "metadata:\n  triggers: null",
-        "metadata:\n  triggers: [null, ~]",
-    ] {
-        let shown = outcome(named(frontmatter).as_bytes());
-        assert!(
-            shown.contains("wanted true") && shown.contains("triggers are intended here"),
-            "{frontmatter}\n{shown}"
-        );
-    }
-    check(
-        named("Metadata:\n  a: b"),
-        &["warning 4:1 `Metadata` is not a field", "hint write `metadata`, in lower case"],
-    );
-    check_clean(named("metadata: null"), &["triggers [] wanted false"]);
-}
-
-#[test]
-fn triggers_that_are_not_what_they_look_like_are_named() {
-    check(
-        named("metadata:\n  maitred-triggers: alpha beta\n  triggers: gamma delta"),
-        &["triggers [\"alpha beta\"]", "note 6:3 `metadata.triggers` is ignored: `maitred-triggers` stands"],
-    );
-    for broken in ["'[\"pitch deck\"'", "'[\"pitch deck'", "\"[pitch deck\""] {
-        check(
-            named(&format!("metadata:\n  maitred-triggers: {broken}")),
-            &["warning 5:21 the triggers begin like a JSON array and are none"],
-        );
-    }
-    for separated in ["pitch deck; slides", "pitch deck | slides"] {
-        let warning = format!("warning 5:21 \"{separated}\" is one trigger: commas separate triggers");
-        check(named(&format!("metadata:\n  maitred-triggers: {separated}")), &[&warning]);
-    }
-    check(
-        named("metadata: {maitred-triggers: pitch deck, slides}"),
-        &["triggers [\"pitch deck\"]", "note 4:42 `metadata.slides` has no value"],
-    );
-    check(
-        named("metadata:\n  triggers:\n  - pitch deck: now"),
-        &["triggers [\"pitch deck: now\"]", "warning 6:5 a trigger has an unquoted colon"],
-    );
-    check_clean(named("metadata:\n  maitred-triggers: 'pitch   deck'"), &["triggers [\"pitch deck\"]"]);
 }
 
 #[test]

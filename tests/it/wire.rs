@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use h2::client::SendRequest;
-use http::{HeaderMap, Request};
+use http::Request;
 use prost::bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -29,13 +29,25 @@ pub(crate) struct Answer {
     pub(crate) reason: String,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Vec<u8>,
+    status: Status,
+}
+
+impl Answer {
+    /// The answer as a client of the contract has it.
+    pub(crate) fn result(self) -> Result<Vec<u8>, Status> {
+        if self.code == Code::Ok { Ok(self.body) } else { Err(self.status) }
+    }
 }
 
 /// A message with its prefix.
 pub(crate) fn framed(message: &impl prost::Message) -> Bytes {
-    let message = message.encode_to_vec();
-    let length = u32::try_from(message.len()).unwrap();
-    [&[0], &length.to_be_bytes()[..], &message].concat().into()
+    prefixed(&message.encode_to_vec())
+}
+
+/// Bytes with a message's prefix, whatever they are.
+pub(crate) fn prefixed(bytes: &[u8]) -> Bytes {
+    let length = u32::try_from(bytes.len()).unwrap();
+    [&[0], &length.to_be_bytes()[..], bytes].concat().into()
 }
 
 impl Wire {
@@ -81,19 +93,16 @@ impl Open {
         }
         let trailers = incoming.trailers().await.unwrap();
         let status = trailers.as_ref().and_then(Status::from_header_map);
-        let status = status.or_else(|| status_of(&headers)).expect("an answer has a status");
+        let status = status.or_else(|| Status::from_header_map(&headers)).expect("an answer has a status");
         let details = status.get_error_details();
         Answer {
             code: status.code(),
             reason: details.error_info().map_or_else(String::new, |info| info.reason.clone()),
             retry_after: details.retry_info().and_then(|retry| retry.retry_delay),
             body,
+            status,
         }
     }
-}
-
-fn status_of(headers: &HeaderMap) -> Option<Status> {
-    Status::from_header_map(headers)
 }
 
 /// The answer of the HTTP door: its status line and the rest.

@@ -23,6 +23,7 @@ use super::service::GrpcService;
 use super::status::to_status;
 use crate::app::admit::{Deadline, Place, too_late};
 use crate::app::error::{Error, Reason};
+use crate::telemetry::metrics::MethodMetrics;
 
 /// What a service answers.
 type Work = BoxFuture<Response<Body>, Infallible>;
@@ -71,12 +72,7 @@ impl Call {
         Self::answered(service, service.method(method), arrival, error)
     }
 
-    fn answered(
-        service: &GrpcService,
-        method: &crate::telemetry::metrics::MethodMetrics,
-        arrival: Instant,
-        error: &Error,
-    ) -> Self {
+    fn answered(service: &GrpcService, method: &MethodMetrics, arrival: Instant, error: &Error) -> Self {
         let status = to_status(error);
         let metrics = &service.shared().metrics;
         metrics.refused(error.reason().row().0);

@@ -24,6 +24,7 @@ use tonic_health::server::HealthReporter;
 use self::proto::acp_service_server::AcpServiceServer;
 use self::proto::menu_service_server::MenuServiceServer;
 use self::proto::run_service_server::RunServiceServer;
+use self::service::Endpoint;
 pub use self::service::GrpcService;
 use crate::app::admit::Admission;
 use crate::app::read::{Reader, SelectAnswer};
@@ -56,12 +57,12 @@ pub async fn services(
     let reflection_v1 = reflection().build_v1().expect(VALID);
     let reflection_v1alpha = reflection().build_v1alpha().expect(VALID);
     let service = GrpcService::new(admission, metrics, draining)
-        .with_limits(menu, &menu::METHODS)
-        .with_limits(run, &run::METHODS)
-        .with_limits(acp, &acp::METHODS)
-        .without_limits(health)
-        .without_limits(reflection_v1.max_decoding_message_size(PROBE_DECODE_BYTES_MAX))
-        .without_limits(reflection_v1alpha.max_decoding_message_size(PROBE_DECODE_BYTES_MAX));
+        .with_limits(Endpoint::new(menu), &menu::METHODS)
+        .with_limits(Endpoint::new(run), &run::METHODS)
+        .with_limits(Endpoint::new(acp), &acp::METHODS)
+        .without_limits(Endpoint::new(health))
+        .without_limits(Endpoint::new(reflection_v1.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)))
+        .without_limits(Endpoint::new(reflection_v1alpha.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)));
     (Arc::new(service), Health(reporter))
 }
 

@@ -26,10 +26,26 @@ use crate::transport::connection::State;
 /// What a method is called through.
 type Handler = Box<dyn Fn(Request<RequestBody>) -> BoxFuture<Response<Body>, Infallible> + Send + Sync>;
 
-/// One service of the contract, or beside it.
-struct Entry {
+/// A generated service, whatever its type.
+pub(super) struct Endpoint {
     name: &'static str,
     handler: Handler,
+}
+
+impl Endpoint {
+    pub(super) fn new<S>(service: S) -> Self
+    where
+        S: NamedService + Clone + Send + Sync + 'static,
+        S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
+        S: Service<Request<RequestBody>, Future = BoxFuture<Response<Body>, Infallible>>,
+    {
+        Self { name: S::NAME, handler: Box::new(move |request| service.clone().call(request)) }
+    }
+}
+
+/// One service of the contract, or beside it.
+struct Entry {
+    endpoint: Endpoint,
     /// The methods of the contract; none for services that are never limited.
     methods: Vec<(&'static str, MethodMetrics)>,
 }
@@ -52,7 +68,7 @@ pub(super) struct Shared {
 
 impl std::fmt::Debug for GrpcService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
+        let names: Vec<&str> = self.entries.iter().map(|entry| entry.endpoint.name).collect();
         f.debug_struct("GrpcService").field("services", &names).finish_non_exhaustive()
     }
 }
@@ -64,23 +80,16 @@ impl GrpcService {
     }
 
     /// Adds a service of the contract.
-    pub(super) fn with_limits<S>(self, service: S, methods: &[&'static str]) -> Self
-    where
-        S: GrpcEndpoint,
-    {
+    pub(super) fn with_limits(mut self, endpoint: Endpoint, methods: &[&'static str]) -> Self {
         let metrics = &self.shared.metrics;
-        let methods = methods.iter().map(|method| (*method, metrics.method(S::NAME, method))).collect();
-        self.with(service, methods)
+        let methods = methods.iter().map(|method| (*method, metrics.method(endpoint.name, method))).collect();
+        self.entries.push(Entry { endpoint, methods });
+        self
     }
 
     /// Adds a service that is never limited.
-    pub(super) fn without_limits<S: GrpcEndpoint>(self, service: S) -> Self {
-        self.with(service, Vec::new())
-    }
-
-    fn with<S: GrpcEndpoint>(mut self, service: S, methods: Vec<(&'static str, MethodMetrics)>) -> Self {
-        let handler = Box::new(move |request| service.clone().call(request));
-        self.entries.push(Entry { name: S::NAME, handler, methods });
+    pub(super) fn without_limits(mut self, endpoint: Endpoint) -> Self {
+        self.entries.push(Entry { endpoint, methods: Vec::new() });
         self
     }
 
@@ -96,7 +105,7 @@ impl GrpcService {
         if entry.methods.is_empty() {
             let draining = shared.draining.clone().cancelled_owned();
             let request = request.map(|body| RequestBody::new(body, &shared.admission, Some(draining)));
-            return Call::unlimited((entry.handler)(request));
+            return Call::unlimited((entry.endpoint.handler)(request));
         }
         let place = match shared.admission.queue() {
             Ok(place) => place,
@@ -108,14 +117,14 @@ impl GrpcService {
         let deadline = Deadline::after(arrival, timeout::given(request.headers()));
         let mut request = request.map(|body| RequestBody::new(body, &shared.admission, None));
         request.extensions_mut().insert(deadline);
-        let work = (entry.handler)(request);
+        let work = (entry.endpoint.handler)(request);
         Call::limited(self, (at, method), (arrival, deadline), place, work)
     }
 
     /// The places of a path's service and method; a method that is not in the contract gets the place after the last.
     fn find(&self, path: &str) -> Option<(usize, usize)> {
         let (service, method) = path.strip_prefix('/')?.rsplit_once('/')?;
-        let at = self.entries.iter().position(|entry| entry.name == service)?;
+        let at = self.entries.iter().position(|entry| entry.endpoint.name == service)?;
         let methods = &self.entries[at].methods;
         let method = methods.iter().position(|(name, _)| *name == method).unwrap_or(methods.len());
         Some((at, method))
@@ -130,37 +139,6 @@ impl GrpcService {
         let methods = &self.entries[at].methods;
         methods.get(method).map_or(&self.shared.elsewhere, |(_, metrics)| metrics)
     }
-}
-
-/// A generated service.
-pub(super) trait GrpcEndpoint:
-    NamedService
-    + Clone
-    + Send
-    + Sync
-    + 'static
-    + Service<
-        Request<RequestBody>,
-        Response = Response<Body>,
-        Error = Infallible,
-        Future = BoxFuture<Response<Body>, Infallible>,
-    >
-{
-}
-
-impl<S> GrpcEndpoint for S where
-    S: NamedService
-        + Clone
-        + Send
-        + Sync
-        + 'static
-        + Service<
-            Request<RequestBody>,
-            Response = Response<Body>,
-            Error = Infallible,
-            Future = BoxFuture<Response<Body>, Infallible>,
-        >
-{
 }
 
 /// The services as one connection calls them.
