@@ -80,6 +80,19 @@ async fn more_calls_than_a_connection_holds_wait_for_their_turn() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn many_connections_with_a_call_each_are_answered() {
+    let server = TestServer::small().await;
+    let mut calls = Vec::new();
+    for _ in 0..300 {
+        let mut client = MenuServiceClient::new(channel(&server).await);
+        calls.push(tokio::spawn(async move { client.select_menu(turn_request("soup")).await }));
+    }
+    for call in calls {
+        assert!(is_answered(call.await.unwrap()), "they come one after another");
+    }
+}
+
 /// Nagle's algorithm against delayed acknowledgements shows as 40 ms.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_answers_do_not_wait_for_each_other() {
