@@ -85,7 +85,10 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let watching = load::load(&config.catalog, &catalog)?;
     let listener = Listener::bind("--listen", &config.listen).await?;
     let http_listener = match &config.http {
-        Some(listen) => Some(Listener::bind("--http", listen).await?),
+        Some(listen) => {
+            let bound = Listener::bind("--http", listen).await;
+            Some(bound.map_err(|error| format!("{error}; `--http off` does without metrics and probes"))?)
+        }
         None => None,
     };
     let metrics = Arc::new(Metrics::new());

@@ -197,6 +197,8 @@ fn client_and_server_over_a_port_and_a_clean_end() {
     );
     let second = run(&["serve", "--listen", address]);
     check(&second, 2, &[], &["the port is in use; stop the other server or choose another port"]);
+    let http = run(&["serve", "--listen", "127.0.0.1:0", "--http", address]);
+    check(&http, 2, &[], &["the port is in use", "`--http off` does without metrics and probes"]);
     assert_eq!(served.terminate(), Some(0));
 }
 
