@@ -43,7 +43,7 @@
 //! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken
 //!    file keeps its last good version.
 //! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::Builder::build`] on the compute pool.
-//!    [`engine::content`] embeds and counts what is new alone; [`engine::vectors`] builds a graph for large catalogues.
+//!    [`engine::content`] embeds and counts what is new alone; [`engine::nearest`] builds a graph for large catalogues.
 //! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
 //!    the reaper.
 //!

@@ -10,10 +10,12 @@ use maitred::domain::playbook::Playbook;
 use maitred::domain::query::MenuQuery;
 use maitred::engine::builder::{Builder, Circumstances};
 use maitred::engine::embed::wordpiece::WordPiece;
-use maitred::engine::embed::{EmbedScratch, Vector, builtin, dot};
+use maitred::engine::embed::{EmbedScratch, Vector, builtin};
+use maitred::engine::nearest::codes::CodeScratch;
+use maitred::engine::nearest::{Bounds, RECALL_NEIGHBOURS, Vectors};
+use maitred::engine::numbers::dot;
 use maitred::engine::scratch::Scratch;
 use maitred::engine::select::select;
-use maitred::engine::vectors::{RECALL_NEIGHBOURS, Vectors};
 
 use super::words::Words;
 
@@ -125,7 +127,7 @@ pub(crate) fn selecting(playbooks: usize, rounds: usize) -> Line {
         }
     });
     let what = format!("select among {playbooks} playbooks");
-    let remark = if index.vectors().is_scanned() { "scan" } else { "graph" }.to_owned();
+    let remark = if index.vectors().judges_all() { "all judged" } else { "codes proposed" }.to_owned();
     Line { what, p50_us, p99_us, floor: "a naive search of the descriptions", floor_us, remark }
 }
 
@@ -151,7 +153,13 @@ pub(crate) fn publishing(playbooks: usize, rounds: usize) -> Line {
     Line { what, p50_us, p99_us, floor: "their text, copied", floor_us, remark: String::new() }
 }
 
-/// The nearest of so many vectors: by scan, and by a graph, whose floor is the scan.
+/// Codes, however few.
+const CODES: Bounds = Bounds { judge_all_max: 0, scan_max: usize::MAX };
+
+/// A graph, however few.
+const GRAPH: Bounds = Bounds { judge_all_max: 0, scan_max: 0 };
+
+/// The nearest of so many vectors: by every cosine, and by codes and by a graph, whose floor that is.
 pub(crate) fn nearest(count: usize, rounds: usize) -> Vec<Line> {
     let model = builtin::model();
     let mut words = Words::new(3);
@@ -162,45 +170,17 @@ pub(crate) fn nearest(count: usize, rounds: usize) -> Vec<Line> {
     let turns: Vec<&str> = turns.iter().map(String::as_str).collect();
     let turns: Vec<Vector> =
         model.embed(&turns).expect("the built-in model works").into_iter().flatten().collect();
-    let began = Instant::now();
-    let graph = Vectors::build(all.clone(), None, 0, &|_, _| {});
-    let build_secs = began.elapsed().as_secs_f64();
     let mut at = 0;
-    let mut next = || {
-        at += 1;
-        &turns[at % turns.len()]
-    };
     let mut cosines = vec![0.0; count];
     let (scan_us, scan_p99_us) = time(rounds, || {
-        let turn = next();
+        at += 1;
+        let turn = &turns[at % turns.len()];
         let own = all.iter().flatten().map(|vector| dot(turn, vector));
         cosines.iter_mut().zip(own).for_each(|(cosine, own)| *cosine = own);
         black_box(&cosines);
     });
-    let mut found = Vec::new();
-    let (p50_us, p99_us) = time(rounds, || {
-        found.clear();
-        graph.propose(next(), RECALL_NEIGHBOURS, &mut found);
-        black_box(&found);
-    });
-    let mut hits = 0;
-    for turn in &turns {
-        found.clear();
-        graph.propose(turn, RECALL_NEIGHBOURS, &mut found);
-        hits +=
-            graph.nearest_by_scan(turn, RECALL_NEIGHBOURS).iter().filter(|ord| found.contains(ord)).count();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a share of a few thousand")]
-    let recall = hits as f64 / (turns.len() * RECALL_NEIGHBOURS.min(count)) as f64;
-    let own = graph.recall().or(graph.rejected_recall()).unwrap_or(1.0);
-    let graph_line = Line {
-        what: format!("nearest of {count} by graph"),
-        p50_us,
-        p99_us,
-        floor: "the scan",
-        floor_us: scan_us,
-        remark: format!("recall@32 {recall:.3} (self-check {own:.3}), built in {build_secs:.1} s"),
-    };
+    let by = |bounds, what: &str| proposing(&all, &turns, bounds, rounds, (what, scan_us));
+    let approximations = [by(CODES, "codes"), by(GRAPH, "graph")];
     #[expect(clippy::cast_precision_loss, reason = "a count of numbers to multiply")]
     let floor_us = count as f64 * 256.0 / 8e3;
     let scan_line = Line {
@@ -211,7 +191,40 @@ pub(crate) fn nearest(count: usize, rounds: usize) -> Vec<Line> {
         floor_us,
         remark: String::new(),
     };
-    vec![scan_line, graph_line]
+    std::iter::once(scan_line).chain(approximations).collect()
+}
+
+/// What proposes the nearest of these vectors, and how many of the true ones it finds.
+fn proposing(
+    all: &[Option<Vector>],
+    turns: &[Vector],
+    bounds: Bounds,
+    rounds: usize,
+    (by, floor_us): (&str, f64),
+) -> Line {
+    let began = Instant::now();
+    let vectors = Vectors::build(all.to_vec(), None, bounds, &|_, _| {});
+    let build_secs = began.elapsed().as_secs_f64();
+    let (mut at, mut scratch, mut found) = (0, CodeScratch::default(), Vec::new());
+    let (p50_us, p99_us) = time(rounds, || {
+        at += 1;
+        found.clear();
+        vectors.propose(&turns[at % turns.len()], RECALL_NEIGHBOURS, &mut scratch, &mut found);
+        black_box(&found);
+    });
+    let mut hits = 0;
+    for turn in turns {
+        found.clear();
+        vectors.propose(turn, RECALL_NEIGHBOURS, &mut scratch, &mut found);
+        hits +=
+            vectors.nearest_by_scan(turn, RECALL_NEIGHBOURS).iter().filter(|ord| found.contains(ord)).count();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a share of a few thousand")]
+    let recall = hits as f64 / (turns.len() * RECALL_NEIGHBOURS.min(all.len())) as f64;
+    let own = vectors.recall().or(vectors.rejected_recall()).unwrap_or(1.0);
+    let what = format!("nearest of {} by {by}", all.len());
+    let remark = format!("recall@32 {recall:.3} (self-check {own:.3}), built in {build_secs:.1} s");
+    Line { what, p50_us, p99_us, floor: "every cosine", floor_us, remark }
 }
 
 /// The median and the 99th percentile of the body's times, in microseconds.

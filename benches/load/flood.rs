@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tonic::Code;
 use tonic::transport::Channel;
+use tonic_types::StatusExt as _;
 
 use super::Target;
 
@@ -46,7 +47,7 @@ impl Outcomes {
     fn add(&mut self, call: Call) {
         match call {
             Call::Answered(us) => self.answered.push(us),
-            Call::Shed(us) => self.shed.push(us),
+            Call::Shed(us, _) => self.shed.push(us),
             Call::Failed(words) => self.failed.push(words),
         }
     }
@@ -61,7 +62,8 @@ fn percentiles(us: &[f64]) -> (f64, f64) {
 
 enum Call {
     Answered(f64),
-    Shed(f64),
+    /// With the time after which to call again.
+    Shed(f64, Duration),
     Failed(String),
 }
 
@@ -71,7 +73,10 @@ async fn call(target: &Target, channel: &Channel) -> Call {
     let us = began.elapsed().as_secs_f64() * 1e6;
     match answer {
         Ok(_) => Call::Answered(us),
-        Err(status) if status.code() == Code::ResourceExhausted => Call::Shed(us),
+        Err(status) if status.code() == Code::ResourceExhausted => {
+            let retry = status.get_details_retry_info().and_then(|info| info.retry_delay);
+            Call::Shed(us, retry.expect("a refusal says when to call again"))
+        }
         Err(status) => Call::Failed(format!("{:?}: {}", status.code(), status.message())),
     }
 }
@@ -93,7 +98,7 @@ pub(crate) async fn burst(targets: &[&Target], calls: usize, connections: usize)
     outcomes
 }
 
-/// Callers that call again at once, whether they were answered or refused.
+/// Callers that call again at once when they are answered, and when they are told to where they are refused.
 pub(crate) async fn callers(target: &Target, callers: usize, connections: usize, time: Duration) -> Outcomes {
     let channels = target.connections(connections).await;
     let began = Instant::now();
@@ -103,7 +108,11 @@ pub(crate) async fn callers(target: &Target, callers: usize, connections: usize,
         tasks.spawn(async move {
             let mut outcomes = Outcomes::default();
             while began.elapsed() < time {
-                outcomes.add(call(&target, &channel).await);
+                let done = call(&target, &channel).await;
+                if let Call::Shed(_, retry_after) = done {
+                    tokio::time::sleep(retry_after).await;
+                }
+                outcomes.add(done);
             }
             outcomes
         });

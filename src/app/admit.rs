@@ -35,6 +35,24 @@ impl AdmissionLimits {
     }
 }
 
+/// Callers that are refused together must not come back together: one refusal after another names another time.
+const RETRY_STEPS: usize = 16;
+
+/// Why a call was refused, and which of the times to come back it was told.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    reason: Shed,
+    step: usize,
+}
+
+impl Refusal {
+    /// Its place among [`Admission::queue_refusals`].
+    #[must_use]
+    pub fn step(self) -> usize {
+        self.step
+    }
+}
+
 /// Counts the calls of a process.
 #[derive(Debug)]
 pub struct Admission {
@@ -64,11 +82,8 @@ impl Admission {
     ///
     /// # Errors
     /// When it is full.
-    pub fn queue(self: &Arc<Self>) -> Result<Place, Error> {
-        if let Some(place) = Place::take(self, Counter::Queued, 1, self.limits.queued_max) {
-            return Ok(place);
-        }
-        Err(self.shed(Shed::Queue, &format!("{} calls wait for a processor already", self.limits.queued_max)))
+    pub fn queue(self: &Arc<Self>) -> Result<Place, Refusal> {
+        Place::take(self, Counter::Queued, 1, self.limits.queued_max).ok_or_else(|| self.shed(Shed::Queue))
     }
 
     /// A permit for a call whose message is read.
@@ -76,10 +91,8 @@ impl Admission {
     /// # Errors
     /// When too many are in flight.
     pub fn permit(self: &Arc<Self>) -> Result<Place, Error> {
-        if let Some(place) = Place::take(self, Counter::InFlight, 1, self.limits.in_flight_max) {
-            return Ok(place);
-        }
-        Err(self.shed(Shed::InFlight, &format!("{} calls are in flight already", self.limits.in_flight_max)))
+        let place = Place::take(self, Counter::InFlight, 1, self.limits.in_flight_max);
+        place.ok_or_else(|| self.error(self.shed(Shed::InFlight)))
     }
 
     /// Room for a part of a message that is not complete, beside what the message has already.
@@ -94,8 +107,7 @@ impl Admission {
             }
             return Ok(());
         }
-        let message = format!("unfinished messages take {} MiB already", RECEIVING_BYTES_MAX / 1024 / 1024);
-        Err(self.shed(Shed::Receiving, &message))
+        Err(self.error(self.shed(Shed::Receiving)))
     }
 
     /// Whether the next call would be refused a place in the queue.
@@ -116,13 +128,29 @@ impl Admission {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    fn shed(&self, reason: Shed, cause: &str) -> Error {
+    fn shed(&self, reason: Shed) -> Refusal {
         self.metrics.shed(reason);
-        // Callers that are refused together must not come back together.
-        let step = u32::try_from(self.refusals.fetch_add(1, Ordering::Relaxed) % 16).unwrap_or(0);
-        let retry_after = RETRY_AFTER_MIN * (1 + step);
+        Refusal { reason, step: self.refusals.fetch_add(1, Ordering::Relaxed) % RETRY_STEPS }
+    }
+
+    /// What a caller that is refused is told.
+    #[must_use]
+    pub fn error(&self, refusal: Refusal) -> Error {
+        let cause = match refusal.reason {
+            Shed::Queue => format!("{} calls wait for a processor already", self.limits.queued_max),
+            Shed::InFlight => format!("{} calls are in flight already", self.limits.in_flight_max),
+            Shed::Receiving => {
+                format!("unfinished messages take {} MiB already", RECEIVING_BYTES_MAX / 1024 / 1024)
+            }
+        };
+        let retry_after = RETRY_AFTER_MIN * u32::try_from(1 + refusal.step).unwrap_or(1);
         let message = format!("the server is busy: {cause}; call again in {} ms", retry_after.as_millis());
         Error::new(Reason::Overloaded, message).with_retry_after(retry_after)
+    }
+
+    /// The refusals for want of a place in the queue: so few that they can be written before they are needed.
+    pub fn queue_refusals() -> impl Iterator<Item = Refusal> {
+        (0..RETRY_STEPS).map(|step| Refusal { reason: Shed::Queue, step })
     }
 
     fn counter(&self, counter: Counter) -> &AtomicUsize {

@@ -78,7 +78,7 @@ impl Catalog {
             warn!(%agent, %error, "no embeddings: relevance is lexical until the next change");
         }
         if let Some(recall) = index.vectors().rejected_recall() {
-            warn!(%agent, recall, "the graph of neighbours finds too few of them: every playbook is scanned instead");
+            warn!(%agent, recall, "the graph of neighbours finds too few of them: the codes of all playbooks are compared instead");
         }
         let (playbook_count, recall) = (index.playbooks().len(), index.vectors().recall());
         let index = Arc::new(index);

@@ -37,7 +37,7 @@ impl Lane {
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Error> {
-        let place = self.admission.queue()?;
+        let place = self.admission.queue().map_err(|refusal| self.admission.error(refusal))?;
         let processor = Arc::clone(&self.processors).acquire_owned().await;
         let processor = processor.expect("the semaphore is never closed");
         drop(place);

@@ -1,7 +1,7 @@
 //! Playbooks to an agent's index.
 //!
 //! **Cost**: linear in the text of the playbooks that are new, in parallel on the compute pool, and in the number of all;
-//! see [`vectors`](super::vectors) for when a graph is built besides.
+//! see [`nearest`](super::nearest) for when a graph is built besides.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::content::{Contents, Gathered};
 use super::embed::scale::Scale;
 use super::embed::{EmbedError, Embedder, builtin};
 use super::lexical::Lexical;
+use super::nearest::{Bounds, Vectors};
 use super::ord::PlaybookOrd;
 use super::snapshot::AgentIndex;
 use super::trigger::{TooManyTriggers, TriggerIndex};
-use super::vectors::{SCAN_MAX, Vectors};
 use crate::domain::agent::{AgentSettings, Untriggered};
 use crate::domain::playbook::Playbook;
 
@@ -96,7 +96,8 @@ impl Builder {
             circumstances.previous.filter(|index| index.embedder.about().id == self.embedder().about().id);
         let vectors = contents.iter().map(|content| content.vector().cloned()).collect();
         let graph = |done, of| progress(Stage::Graph, done, of);
-        let vectors = Vectors::build(vectors, previous.map(|index| &index.vectors), SCAN_MAX, &graph);
+        let vectors =
+            Vectors::build(vectors, previous.map(|index| &index.vectors), Bounds::default(), &graph);
         let always_on = (0..)
             .zip(&contents)
             .filter(|(_, content)| is_always_on(content.playbook(), settings))

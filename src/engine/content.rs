@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::embed::{EmbedError, Embedder, ModelId, Vector, add_weighted, normalize};
+use super::embed::{EmbedError, Embedder, ModelId, Vector, normalize};
 use super::lexical::{self, TermCounts};
+use super::numbers::add_weighted;
 use crate::compute;
 use crate::domain::digest::Digest;
 use crate::domain::playbook::Playbook;

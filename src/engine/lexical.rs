@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
+use super::nearest::best::Best;
 use super::ord::PlaybookOrd;
 use super::{terms, window};
 use crate::domain::playbook::Playbook;
@@ -323,6 +324,7 @@ pub struct LexicalScores {
     unknown: Vec<(u64, f32)>,
     /// The informative weight of all terms of the turn.
     total_weight: f32,
+    best: Best,
 }
 
 /// The lexical evidence for one playbook.
@@ -339,12 +341,11 @@ pub struct LexicalScore {
 impl LexicalScores {
     /// Appends the `count` playbooks with the highest scores, in no order.
     pub fn best(&mut self, count: usize, best: &mut Vec<PlaybookOrd>) {
-        if self.touched.len() > count {
-            let by_ord = &self.by_ord;
-            let score = |ord: &PlaybookOrd| by_ord[ord.index()].bm25;
-            self.touched.select_nth_unstable_by(count, |a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));
+        self.best.begin(count);
+        for ord in &self.touched {
+            self.best.offer(self.by_ord[ord.index()].bm25, *ord);
         }
-        best.extend(&self.touched[..count.min(self.touched.len())]);
+        self.best.finish(best);
     }
 
     /// The evidence for a playbook.

@@ -3,6 +3,7 @@
 use super::embed::EmbedScratch;
 use super::embed::turn::TurnVector;
 use super::lexical::LexicalScores;
+use super::nearest::codes::CodeScratch;
 use super::ord::PlaybookOrd;
 use super::stopwatch::Stopwatch;
 use super::trigger::TriggerHits;
@@ -22,6 +23,8 @@ pub struct Scratch {
     pub embed: EmbedScratch,
     /// The turn, embedded.
     pub turn: TurnVector,
+    /// What the search for near playbooks needs.
+    pub nearest: CodeScratch,
     /// The playbooks that are worth judging.
     pub proposed: Vec<PlaybookOrd>,
     /// How long each step took.

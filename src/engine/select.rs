@@ -3,7 +3,7 @@
 //! **Invariants**: a function of the index and the query alone, so equal input gives an equal menu; never more items
 //! than the query allows, enforced where items are added; everything that qualified and was cut is counted.
 //! **Cost**: microseconds at 30 playbooks; linear in the turn, in the matches, in the postings of its terms, and in the
-//! playbooks up to [`SCAN_MAX`](super::vectors::SCAN_MAX).
+//! playbooks up to [`SCAN_MAX`](super::nearest::SCAN_MAX).
 
 use std::cmp::Ordering;
 
@@ -78,19 +78,19 @@ fn fold_turn(query: &MenuQuery, scratch: &mut Scratch) {
     fold_into(query.turn(), &mut scratch.folded);
 }
 
-/// Fills `proposed` with the playbooks that are worth judging, in ordinal order: all of them in most catalogues; in one
-/// with a graph, what is near, what shares most terms, and what the caller names.
+/// Fills `proposed` with the playbooks that are worth judging, in ordinal order: all of them in most catalogues; in a
+/// large one, what is near, what shares most terms, and what the caller names.
 fn propose(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &mut Scratch) {
     let proposed = &mut scratch.proposed;
     proposed.clear();
-    if index.vectors.is_scanned() {
+    if index.vectors.judges_all() {
         proposed.extend((0..).map(PlaybookOrd::new).take(index.contents.len()));
         return;
     }
     if query.allowed().is_empty() {
         scratch.lexical.best(PROPOSED, proposed);
         if turn.outcome == Outcome::Embedded {
-            index.vectors.propose(&turn.values, PROPOSED, proposed);
+            index.vectors.propose(&turn.values, PROPOSED, &mut scratch.nearest, proposed);
         }
     } else {
         let named = query.allowed().iter().filter_map(|slug| index.position(slug));

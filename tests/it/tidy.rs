@@ -65,7 +65,7 @@ const HOMES: [(&str, &[&str]); 30] = [
     ("candle_nn::", &["engine/embed"]),
     ("candle_transformers::", &["engine/embed"]),
     ("half::", &["engine/embed"]),
-    ("hnsw_rs::", &["engine/vectors.rs"]),
+    ("hnsw_rs::", &["engine/nearest/graph.rs"]),
     ("nalgebra::", &["engine/embed/distill"]),
     ("safetensors::", &["engine/embed"]),
     ("tokenizers::", &["engine/embed"]),

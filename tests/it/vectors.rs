@@ -1,4 +1,4 @@
-//! Nearest neighbours: the graph against the scan, and what outlives an edit.
+//! Nearest neighbours: codes and graph against the scan, and what outlives an edit.
 
 use std::sync::Arc;
 
@@ -6,9 +6,10 @@ use maitred::domain::agent::AgentSettings;
 use maitred::domain::playbook::Playbook;
 use maitred::engine::builder::{Builder, Built, Circumstances};
 use maitred::engine::embed::{Vector, builtin, normalize};
+use maitred::engine::nearest::codes::CodeScratch;
+use maitred::engine::nearest::{Bounds, RECALL_MIN, RECALL_NEIGHBOURS, Vectors};
 use maitred::engine::ord::PlaybookOrd;
 use maitred::engine::snapshot::AgentIndex;
-use maitred::engine::vectors::{RECALL_MIN, RECALL_NEIGHBOURS, Vectors};
 use maitred::store::model;
 use proptest::prelude::*;
 use safetensors::Dtype;
@@ -18,6 +19,12 @@ use crate::fixture::{RANKED, playbook};
 use crate::models;
 
 const DIMENSIONS: usize = 24;
+
+/// A graph above 100.
+const GRAPH: Bounds = Bounds { judge_all_max: 100, scan_max: 100 };
+
+/// Codes above 100.
+const CODES: Bounds = Bounds { judge_all_max: 100, scan_max: 10_000 };
 
 /// Unit vectors around some centres, as texts of some subjects are.
 fn clustered(seed: u64, count: usize) -> Vec<Option<Vector>> {
@@ -34,7 +41,7 @@ fn clustered(seed: u64, count: usize) -> Vec<Option<Vector>> {
 
 fn proposed(vectors: &Vectors, turn: &[f32], count: usize) -> Vec<PlaybookOrd> {
     let mut found = Vec::new();
-    vectors.propose(turn, count, &mut found);
+    vectors.propose(turn, count, &mut CodeScratch::default(), &mut found);
     found
 }
 
@@ -43,8 +50,8 @@ proptest! {
 
     #[test]
     fn the_graph_finds_what_the_scan_finds(seed in any::<u32>(), count in 200..500_usize) {
-        let vectors = Vectors::build(clustered(seed.into(), count), None, 100, &|_, _| {});
-        prop_assert!(!vectors.is_scanned());
+        let vectors = Vectors::build(clustered(seed.into(), count), None, GRAPH, &|_, _| {});
+        prop_assert!(!vectors.judges_all());
         prop_assert!(vectors.recall().unwrap() >= RECALL_MIN);
         let turns = clustered(u64::from(seed) + 77, 40);
         let mut hits = 0;
@@ -57,9 +64,21 @@ proptest! {
     }
 
     #[test]
+    fn the_codes_find_what_the_scan_finds(seed in any::<u32>(), count in 200..3_000_usize) {
+        let vectors = Vectors::build(clustered(seed.into(), count), None, CODES, &|_, _| {});
+        prop_assert!(!vectors.judges_all() && vectors.recall().is_none());
+        for turn in clustered(u64::from(seed) + 77, 10).iter().flatten() {
+            let found = proposed(&vectors, turn, 64);
+            prop_assert_eq!(found.len(), 64);
+            let truth = vectors.nearest_by_scan(turn, RECALL_NEIGHBOURS);
+            prop_assert!(truth.iter().all(|ord| found.contains(ord)));
+        }
+    }
+
+    #[test]
     fn every_playbook_finds_itself(seed in any::<u32>(), count in 101..300_usize) {
         let all = clustered(seed.into(), count);
-        let vectors = Vectors::build(all.clone(), None, 100, &|_, _| {});
+        let vectors = Vectors::build(all.clone(), None, GRAPH, &|_, _| {});
         for (ord, own) in (0..).map(PlaybookOrd::new).zip(all.iter().flatten()) {
             prop_assert!(proposed(&vectors, own, RECALL_NEIGHBOURS).contains(&ord));
         }
@@ -69,18 +88,18 @@ proptest! {
 #[test]
 fn a_graph_outlives_small_edits_and_not_great_ones() {
     let all = clustered(1, 400);
-    let first = Vectors::build(all.clone(), None, 100, &|_, _| {});
+    let first = Vectors::build(all.clone(), None, GRAPH, &|_, _| {});
     // Two are gone, three are new, all others have moved by one.
     let mut edited = clustered(99, 3);
     edited.extend_from_slice(&all[2..]);
-    let second = Vectors::build(edited.clone(), Some(&first), 100, &|_, _| {});
+    let second = Vectors::build(edited.clone(), Some(&first), GRAPH, &|_, _| {});
     assert_eq!(second.recall(), first.recall());
     for (ord, own) in (0..).map(PlaybookOrd::new).zip(edited.iter().flatten()) {
         let found = proposed(&second, own, RECALL_NEIGHBOURS);
         assert!(found.contains(&ord), "{ord:?}");
         assert!(found.iter().all(|ord| ord.index() < edited.len()));
     }
-    let others = Vectors::build(clustered(5, 400), Some(&first), 100, &|_, _| {});
+    let others = Vectors::build(clustered(5, 400), Some(&first), GRAPH, &|_, _| {});
     let beside = proposed(&others, edited[0].as_ref().unwrap(), 1);
     assert!(beside.len() < 100, "the old graph would have left all {} beside it", beside.len());
 }
@@ -92,14 +111,14 @@ fn equal_vectors_and_missing_ones_are_no_trouble() {
         all[copy] = all[0].clone();
     }
     all[299] = None;
-    let vectors = Vectors::build(all.clone(), None, 100, &|_, _| {});
+    let vectors = Vectors::build(all.clone(), None, GRAPH, &|_, _| {});
     let found = proposed(&vectors, all[0].as_ref().unwrap(), 32);
     assert!((0..60).map(PlaybookOrd::new).all(|ord| found.contains(&ord)));
     assert!(!found.contains(&PlaybookOrd::new(299)));
     for count in [0, 1, 3] {
-        let few = Vectors::build(all[..count].to_vec(), None, 100, &|_, _| {});
+        let few = Vectors::build(all[..count].to_vec(), None, GRAPH, &|_, _| {});
         let nearest = few.nearest_by_scan(all[0].as_ref().unwrap(), 10);
-        assert_eq!((few.is_scanned(), nearest.len()), (true, count));
+        assert_eq!((few.judges_all(), nearest.len()), (true, count));
     }
 }
 

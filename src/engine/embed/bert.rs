@@ -14,10 +14,10 @@ use serde::Deserialize;
 use tokenizers::Tokenizer;
 
 use super::{
-    About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, add_weighted, normalize, script,
-    tokens,
+    About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, normalize, script, tokens,
 };
 use crate::compute;
+use crate::engine::numbers::add_weighted;
 
 /// The names of the files, for errors.
 const CONFIG: &str = "config.json";

@@ -16,6 +16,7 @@ pub mod wordpiece;
 use std::fmt;
 use std::sync::Arc;
 
+use super::numbers::dot;
 use crate::domain::digest::Digest;
 
 /// A unit vector, as many numbers as its model has dimensions; shared by content.
@@ -148,14 +149,6 @@ impl fmt::Display for EmbedError {
 
 impl std::error::Error for EmbedError {}
 
-/// Adds a vector to a sum, `weight` times.
-pub fn add_weighted(sum: &mut [f32], weight: f32, vector: &[f32]) {
-    debug_assert_eq!(sum.len(), vector.len());
-    for (sum, x) in sum.iter_mut().zip(vector) {
-        *sum += weight * x;
-    }
-}
-
 /// Gives `vector` unit length; `false` when it is zero.
 ///
 /// # Errors
@@ -174,24 +167,6 @@ pub fn normalize(vector: &mut [f32]) -> Result<bool, EmbedError> {
     Ok(true)
 }
 
-/// The inner product: the cosine of two unit vectors. In lanes, so that the compiler can use vector instructions, and
-/// always in the same order, so that equal input gives equal bits.
-#[must_use]
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    debug_assert_eq!(a.len(), b.len());
-    let mut lanes = [0.0_f32; LANES];
-    let (a_chunks, a_rest) = a.as_chunks::<LANES>();
-    let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-    for (x, y) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..LANES {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    lanes.iter().sum::<f32>() + rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,13 +179,5 @@ mod tests {
         assert_eq!(normalize(&mut [0.0, 0.0]), Ok(false));
         assert!(normalize(&mut [f32::NAN, 0.0]).is_err());
         assert!(normalize(&mut [f32::INFINITY, 0.0]).is_err());
-    }
-
-    #[test]
-    fn the_inner_product_is_that_of_the_textbook() {
-        let a: Vec<f32> = (0..37_u8).map(|i| f32::from(i) / 7.0).collect();
-        let b: Vec<f32> = (0..37_u8).map(|i| 1.0 - f32::from(i) / 11.0).collect();
-        let textbook: f64 = a.iter().zip(&b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
-        assert!((f64::from(dot(&a, &b)) - textbook).abs() < 1e-3);
     }
 }

@@ -4,7 +4,8 @@
 //! their standard deviation is the unit that differences are told in, so that weights fitted with one model mean something
 //! with another. The built-in model has a mean of 0.048 and a unit of 0.077.
 
-use super::{EmbedError, Embedder, dot};
+use super::{EmbedError, Embedder};
+use crate::engine::numbers::dot;
 
 /// Texts of different subjects, as people write them to agents.
 const PROBES: [&str; 16] = [

@@ -11,10 +11,9 @@ use std::ops::Range;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 
 use super::tokens::Tokens;
-use super::{
-    About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, add_weighted, normalize,
-};
+use super::{About, EmbedError, EmbedScratch, Embedder, ModelError, ModelId, Vector, normalize};
 use crate::compute;
+use crate::engine::numbers::{add_weighted, add_weighted_bytes};
 
 /// Tokens of a text that are pooled at most, as in Model2Vec.
 pub const TOKENS_MAX: usize = 512;
@@ -130,9 +129,7 @@ impl StaticModel {
         let row = &self.file[self.rows.clone()][row * bytes..(row + 1) * bytes];
         match self.format {
             RowFormat::I8 => {
-                for (sum, byte) in sum.iter_mut().zip(row) {
-                    *sum += weight * f32::from(byte.cast_signed());
-                }
+                add_weighted_bytes(sum, weight, row);
             }
             RowFormat::F16 => {
                 for (sum, bytes) in sum.iter_mut().zip(row.as_chunks().0) {

@@ -2,8 +2,9 @@
 //!
 //! `vector = normalise(Σ weight · vector(piece))`. **Cost**: that of its pieces.
 
-use super::{EmbedError, EmbedScratch, Embedder, Vector, add_weighted, normalize};
+use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
 use crate::domain::query::MenuQuery;
+use crate::engine::numbers::add_weighted;
 use crate::engine::window::embedded_ends;
 
 /// The weight of a recent turn, against 1 for the turn itself.

@@ -20,8 +20,8 @@ use tonic_types::StatusExt;
 
 use super::refusals::rewritten;
 use super::service::GrpcService;
-use super::status::to_status;
-use crate::app::admit::{Deadline, Place, too_late};
+use super::status::{to_grpc, to_status};
+use crate::app::admit::{Deadline, Place, Refusal, too_late};
 use crate::app::error::{Error, Reason};
 use crate::telemetry::metrics::MethodMetrics;
 
@@ -59,7 +59,8 @@ impl Call {
     pub(super) fn unknown(service: &GrpcService, arrival: Instant) -> Self {
         let error = rewritten(&Status::unimplemented("")).expect("a status without a word is rewritten");
         let shared = service.shared();
-        Self::answered(service, &shared.elsewhere, arrival, &error)
+        let answer = to_status(&error).into_http();
+        Self::answered(service, &shared.elsewhere, arrival, error.reason(), answer)
     }
 
     /// A call that finds no place.
@@ -67,17 +68,25 @@ impl Call {
         service: &GrpcService,
         method: (usize, usize),
         arrival: Instant,
-        error: &Error,
+        refusal: Refusal,
     ) -> Self {
-        Self::answered(service, service.method(method), arrival, error)
+        let mut answer = Response::new(Body::empty());
+        *answer.headers_mut() = service.shared().refusals[refusal.step()].clone();
+        Self::answered(service, service.method(method), arrival, Reason::Overloaded, answer)
     }
 
-    fn answered(service: &GrpcService, method: &MethodMetrics, arrival: Instant, error: &Error) -> Self {
-        let status = to_status(error);
+    fn answered(
+        service: &GrpcService,
+        method: &MethodMetrics,
+        arrival: Instant,
+        reason: Reason,
+        answer: Response<Body>,
+    ) -> Self {
         let metrics = &service.shared().metrics;
-        metrics.refused(error.reason().row().0);
-        metrics.handled(method, number(status.code()), arrival.elapsed());
-        Self { state: State::Refused(Some(status.into_http())) }
+        let (name, code) = reason.row();
+        metrics.refused(name);
+        metrics.handled(method, number(to_grpc(code)), arrival.elapsed());
+        Self { state: State::Refused(Some(answer)) }
     }
 
     /// A call of health or reflection.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
@@ -18,6 +18,7 @@ use tonic::server::NamedService;
 
 use super::bodies::{AnswerBody, RequestBody, discard};
 use super::call::Call;
+use super::status::to_status;
 use super::timeout;
 use crate::app::admit::{Admission, Deadline};
 use crate::telemetry::metrics::{MethodMetrics, Metrics};
@@ -64,6 +65,8 @@ pub(super) struct Shared {
     pub(super) draining: CancellationToken,
     /// Calls of no method.
     pub(super) elsewhere: MethodMetrics,
+    /// The answers to calls that find no place in the queue: a server that is busy has no time to write them.
+    pub(super) refusals: Vec<HeaderMap>,
 }
 
 impl std::fmt::Debug for GrpcService {
@@ -76,7 +79,10 @@ impl std::fmt::Debug for GrpcService {
 impl GrpcService {
     pub(super) fn new(admission: Arc<Admission>, metrics: Arc<Metrics>, draining: CancellationToken) -> Self {
         let elsewhere = metrics.method("unknown", "unknown");
-        Self { entries: Vec::new(), shared: Arc::new(Shared { admission, metrics, draining, elsewhere }) }
+        let written = |refusal| to_status(&admission.error(refusal)).into_http::<Body>().headers().clone();
+        let refusals = Admission::queue_refusals().map(written).collect();
+        let shared = Arc::new(Shared { admission, metrics, draining, elsewhere, refusals });
+        Self { entries: Vec::new(), shared }
     }
 
     /// Adds a service of the contract.
@@ -109,9 +115,9 @@ impl GrpcService {
         }
         let place = match shared.admission.queue() {
             Ok(place) => place,
-            Err(error) => {
+            Err(refusal) => {
                 discard(request.into_body());
-                return Call::refused(self, (at, method), arrival, &error);
+                return Call::refused(self, (at, method), arrival, refusal);
             }
         };
         let deadline = Deadline::after(arrival, timeout::given(request.headers()));

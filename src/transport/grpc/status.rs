@@ -22,7 +22,7 @@ pub(super) fn to_status(error: &Error) -> Status {
     Status::with_error_details(to_grpc(code), error.message(), details)
 }
 
-fn to_grpc(code: Code) -> GrpcCode {
+pub(super) fn to_grpc(code: Code) -> GrpcCode {
     match code {
         Code::InvalidArgument => GrpcCode::InvalidArgument,
         Code::NotFound => GrpcCode::NotFound,

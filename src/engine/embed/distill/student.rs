@@ -11,9 +11,10 @@
 
 use candle_core::{Device, Tensor};
 
-use super::super::{EmbedError, Vector, dot};
+use super::super::{EmbedError, Vector};
 use super::{Event, Recipe};
 use crate::compute;
+use crate::engine::numbers::dot;
 
 const TAU: f32 = 0.1;
 const SQUARES_WEIGHT: f32 = 100.0;
