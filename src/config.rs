@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::app::admit::AdmissionLimits;
-use crate::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
+use crate::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
 use crate::domain::limits::{
     CONNECTION_AGE_DEFAULT, CONNECTIONS_DEFAULT, IN_FLIGHT_DEFAULT, MENU_TTL_DEFAULT, PLAYBOOKS_DEFAULT,
     PLAYBOOKS_MAX,
@@ -59,6 +59,11 @@ pub struct CatalogArgs {
     /// How triggers match a turn: anywhere (substring), or whole words only (word).
     #[arg(long, value_name = "MODE", default_value = "substring", env = "MAITRED_TRIGGER_MATCH")]
     pub trigger_match: TriggerMatchArg,
+
+    /// The share of turns about no playbook that may see a menu all the same: the floor is set by it. 0.01 is one turn in a
+    /// hundred; 1 means no floor.
+    #[arg(long, value_name = "SHARE", default_value = "0.01", env = "MAITRED_STRAY_SHARE")]
+    pub stray_share: StrayShare,
 
     /// A directory with an embedding model to use instead of the built-in one: a static model in Model2Vec's format, or
     /// a sentence transformer of the BERT kind, which takes milliseconds a turn.
@@ -230,7 +235,7 @@ impl CatalogArgs {
         Ok(CatalogConfig {
             skills: self.skills,
             model: self.model,
-            settings: AgentSettings { untriggered, trigger_match },
+            settings: AgentSettings { untriggered, trigger_match, stray_share: self.stray_share },
             untriggered_chosen: self.untriggered.is_some(),
             playbooks_max: self.max_playbooks,
         })

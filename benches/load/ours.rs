@@ -24,6 +24,7 @@ use super::Target;
 const SETTINGS: AgentSettings = AgentSettings {
     untriggered: Untriggered::Ranked,
     trigger_match: maitred::domain::agent::TriggerMatch::Substring,
+    stray_share: maitred::domain::agent::StrayShare::DEFAULT,
 };
 
 /// A catalogue of so many playbooks.

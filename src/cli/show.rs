@@ -7,7 +7,6 @@ use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
 use crate::domain::text;
-use crate::engine::relevance::FLOOR;
 use crate::format::diagnostic::Diagnostic;
 use crate::transport::grpc::proto;
 use crate::transport::grpc::proto::reason::Kind;
@@ -276,7 +275,7 @@ fn remarks(response: &proto::SelectMenuResponse) -> String {
         .map(|(considered, scores)| format!("{} {:.3}", considered.slug, scores.probability))
         .collect();
     if !next.is_empty() {
-        lines.push(format!("below the floor of {FLOOR}: {}", next.join(", ")));
+        lines.push(format!("below the floor: {}", next.join(", ")));
     }
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }

@@ -65,6 +65,59 @@ pub struct AgentSettings {
     pub untriggered: Untriggered,
     /// How triggers match a turn.
     pub trigger_match: TriggerMatch,
+    /// What the floor lets through.
+    pub stray_share: StrayShare,
+}
+
+/// The share of turns that are about no playbook and may see a menu all the same, 0 to 1; in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StrayShare(u32);
+
+impl StrayShare {
+    /// One turn in a hundred.
+    pub const DEFAULT: Self = Self(10_000);
+
+    /// No floor: what there is of a ranking is offered.
+    pub const ALL: Self = Self(1_000_000);
+
+    /// A share.
+    ///
+    /// # Errors
+    /// A number that is none.
+    pub fn new(share: f64) -> Result<Self, String> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(format!(
+                "{share} is no share: 0 to 1 are possible, and 0.01 means one turn in a hundred"
+            ));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and a million"
+        )]
+        Ok(Self((share * 1e6).round() as u32))
+    }
+
+    /// The share, 0 to 1.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        f64::from(self.0) / 1e6
+    }
+}
+
+impl Default for StrayShare {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl std::str::FromStr for StrayShare {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let share = text.parse().map_err(|_| format!("\"{}\" is no number", text::escaped(text, 40)))?;
+        Self::new(share)
+    }
 }
 
 /// What a playbook without triggers is.

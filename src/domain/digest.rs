@@ -21,6 +21,12 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
+    /// The digest of some bytes, as every tool computes it.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// The digest as bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8; 32] {

@@ -5,10 +5,12 @@ pub mod snapshot;
 pub mod stopwatch;
 
 pub mod builder;
+pub mod calibration;
 pub mod select;
 
 pub mod content;
 pub mod embed;
+mod judge;
 pub mod lexical;
 pub mod nearest;
 pub mod numbers;

@@ -1,42 +1,31 @@
-//! Evidence to a probability, and the floor. Pure arithmetic.
+//! Evidence to probabilities, and the floor. Pure arithmetic; the numbers are in [`calibration`](super::calibration).
 //!
 //! ```text
-//! P(relevant) = 1 / (1 + exp(-(a + b · (ln(1 + strength) + w · lift))))
+//! z(playbook)   = a + b · s + c · s · coverage + d · ln(1 + name) + e · ln(1 + description) + f · lift + g · ln(terms),
+//!                 s = ln(1 + strength)
+//! fit           = ln Σ exp(z), over the best PLACES playbooks
+//! P(any)        = 1 / (1 + exp(-(h + i · fit + j · ln(terms) + k · ln(playbooks))))
+//! P(playbook)   = P(any) · exp(z - fit)
 //! ```
 //!
-//! The strength is the BM25 score divided by the rarity of an unknown term (it grows with the catalogue as scores do) and
-//! by what a playbook with this much text can score. The lift is how much nearer the playbook is to the turn than
-//! playbooks are on the whole, in units of the model ([`scale`](super::embed::scale)). Its weight `w` is smaller the more
-//! of the playbook is body: BM25 reads all of a body, the embedding its opening.
+//! One question is whether the turn is about any playbook at all, and the floor is held against its answer; the other is
+//! which. Ranking is by `z`. In a catalogue where everything fits a little, nothing fits: `fit` is compared with what turns
+//! of this length reach in catalogues of this size, so that one floor serves catalogues of any.
 //!
-//! Fitted on 2026-12-02 over 2,738 turns that fit a playbook and do not name it, from three public sets of real skills,
-//! with and without their bodies, in catalogues of 5, of 30, and of all 31 to 364, and one set of 199 tools: `w` so that
-//! the fused order is nowhere worse than that of BM25 alone, `a` and `b` by weighted logistic regression of the best six
-//! candidates of each turn and of as many turns of other domains by weight.
+//! The strength is the BM25 score divided by the rarity of an unknown term (it grows with the catalogue as scores do) and
+//! by what a playbook with this much text can score; name and description are their parts of BM25 in the same units. The
+//! lift is how much nearer the playbook is to the turn than playbooks are on the whole, in units of the model
+//! ([`scale`](super::embed::scale)).
 
+use super::calibration::Fit;
 use crate::domain::menu::Scores;
 
-/// The probability below which relevance alone puts nothing on the menu.
-///
-/// A first one, for catalogues of 30, an agent's limit: about 1% of the turns of other domains see a menu there.
-pub const FLOOR: f64 = 0.065;
+/// The playbooks that the fit of a turn is summed over.
+pub const PLACES: usize = 8;
 
-/// The log-odds of a playbook that shares no term with the turn and is as near to it as any.
-const INTERCEPT: f64 = -5.63;
-
-/// What a unit of the evidence adds to the log-odds.
-const SLOPE: f64 = 4.32;
-
-/// The same without a semantic pass.
-const LEXICAL_INTERCEPT: f64 = -5.14;
-const LEXICAL_SLOPE: f64 = 4.33;
-
-/// The weight of a unit of lift, without a body and with a full one.
-const LIFT_WEIGHT_WITHOUT_BODY: f64 = 0.072;
-const LIFT_WEIGHT_WITH_BODY: f64 = 0.031;
-
-/// The share of a full body from which on BM25 has what it needs of it.
-const BODY_SHARE_FULL: f32 = 0.25;
+/// The least share of the fit that a playbook on the menu has: of 100 turns about a playbook fewer than one loses it to
+/// this, and the menu a third of its lines.
+pub const SHARE_MIN: f64 = 0.01;
 
 /// Playbooks that the catalogue is thought to hold besides, as near to the turn as unrelated texts are: in a catalogue of
 /// one or two the mean would be the playbook itself.
@@ -49,10 +38,12 @@ pub struct Evidence {
     pub bm25: f32,
     /// BM25 by what a playbook of this size can score in a catalogue of this size.
     pub strength: f32,
+    /// The part of its name in BM25, in units of an unknown term's rarity.
+    pub name: f32,
+    /// The part of its description, in the same units.
+    pub description: f32,
     /// The share of the turn's informative terms that it contains.
     pub coverage: f32,
-    /// How much of a body it has, 0 to 1.
-    pub body_share: f32,
     /// How near turn and playbook are; none without a semantic pass.
     pub near: Option<Nearness>,
 }
@@ -66,6 +57,24 @@ pub struct Nearness {
     pub lift: f32,
 }
 
+/// What evidence is weighed against.
+#[derive(Clone, Copy, Debug)]
+pub struct Occasion {
+    /// The logarithm of the number of the turn's distinct terms.
+    pub ln_terms: f64,
+    /// The logarithm of the number of playbooks.
+    pub ln_playbooks: f64,
+}
+
+/// Whether a turn is about any playbook.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    /// The log-odds that it is.
+    pub log_odds: f64,
+    /// The fit of the turn and the catalogue.
+    pub fit: f64,
+}
+
 /// The cosine of the turn and the catalogue on the whole: of `playbook_count` playbooks whose mean cosine is `mean`, and
 /// of some unrelated ones besides.
 #[must_use]
@@ -73,24 +82,40 @@ pub fn background(mean: f32, playbook_count: f32, unrelated: f32) -> f32 {
     (mean * playbook_count + unrelated * PSEUDO_PLAYBOOKS) / (playbook_count + PSEUDO_PLAYBOOKS)
 }
 
-impl Evidence {
-    /// The log-odds that the playbook is relevant.
+impl Occasion {
+    /// A turn of so many terms, a catalogue of so many playbooks.
     #[must_use]
-    pub fn logit(&self) -> f64 {
-        let lexical = f64::from(self.strength).ln_1p();
-        let Some(near) = self.near else { return LEXICAL_INTERCEPT + LEXICAL_SLOPE * lexical };
-        let range = LIFT_WEIGHT_WITH_BODY - LIFT_WEIGHT_WITHOUT_BODY;
-        let body = f64::from(self.body_share / BODY_SHARE_FULL).min(1.0);
-        let weight = LIFT_WEIGHT_WITHOUT_BODY + range * body;
-        INTERCEPT + SLOPE * (lexical + weight * f64::from(near.lift))
+    pub fn new(terms: f32, playbooks: f32) -> Self {
+        let ln = |count: f32| f64::from(count.max(1.0)).ln();
+        Self { ln_terms: ln(terms), ln_playbooks: ln(playbooks) }
+    }
+}
+
+impl Evidence {
+    /// Whether there is none at all.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.strength <= 0.0 && self.near.is_none()
     }
 
-    /// The evidence with its probability, which is 0 when there is none at all.
+    /// How well the playbook fits the turn: `z` above.
     #[must_use]
-    pub fn scores(&self) -> Scores {
-        let is_none = self.strength <= 0.0 && self.near.is_none();
+    pub fn score(&self, fit: &Fit, occasion: Occasion) -> f64 {
+        let strength = f64::from(self.strength).ln_1p();
+        fit.intercept
+            + fit.strength * strength
+            + fit.strength_coverage * strength * f64::from(self.coverage)
+            + fit.name * f64::from(self.name).ln_1p()
+            + fit.description * f64::from(self.description).ln_1p()
+            + fit.lift * self.near.map_or(0.0, |near| f64::from(near.lift))
+            + fit.terms * occasion.ln_terms
+    }
+
+    /// The evidence as it is answered, with the probability of the playbook.
+    #[must_use]
+    pub fn scores(&self, probability: f64) -> Scores {
         Scores {
-            probability: if is_none { 0.0 } else { 1.0 / (1.0 + (-self.logit()).exp()) },
+            probability,
             bm25: f64::from(self.bm25),
             cosine: self.near.map(|near| f64::from(near.cosine)),
             coverage: f64::from(self.coverage),
@@ -98,33 +123,82 @@ impl Evidence {
     }
 }
 
-/// The log-odds of a probability.
-#[must_use]
-pub fn log_odds(probability: f64) -> f64 {
-    (probability / (1.0 - probability)).ln()
+impl Verdict {
+    /// Of the best scores of a turn, [`PLACES`] at most.
+    #[must_use]
+    pub fn of(best: &[f64], fit: &Fit, occasion: Occasion) -> Self {
+        let highest = best.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if highest == f64::NEG_INFINITY {
+            return Self { log_odds: f64::NEG_INFINITY, fit: 0.0 };
+        }
+        let sum: f64 = best.iter().map(|score| (score - highest).exp()).sum();
+        let total = highest + sum.ln();
+        let log_odds = fit.any_intercept
+            + fit.any_fit * total
+            + fit.any_terms * occasion.ln_terms
+            + fit.any_playbooks * occasion.ln_playbooks;
+        Self { log_odds, fit: total }
+    }
+
+    /// The probability that the turn is about any playbook.
+    #[must_use]
+    pub fn any(&self) -> f64 {
+        1.0 / (1.0 + (-self.log_odds).exp())
+    }
+
+    /// The probability that it is about the one with this score.
+    #[must_use]
+    pub fn probability(&self, score: f64) -> f64 {
+        self.any() * (score - self.fit).exp().min(1.0)
+    }
+
+    /// The least score that has its share of the fit.
+    #[must_use]
+    pub fn score_min(&self) -> f64 {
+        self.fit + SHARE_MIN.ln()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::calibration::SHIPPED;
 
-    fn probability(strength: f32, lift: Option<f32>, body_share: f32) -> f64 {
+    fn score(strength: f32, coverage: f32, lift: Option<f32>) -> f64 {
         let near = lift.map(|lift| Nearness { cosine: 0.0, lift });
-        Evidence { strength, body_share, near, ..Evidence::default() }.scores().probability
+        let evidence = Evidence { strength, coverage, near, ..Evidence::default() };
+        evidence.score(SHIPPED.fit(lift.is_some()), Occasion::new(6.0, 30.0))
+    }
+
+    fn verdict(best: &[f64]) -> Verdict {
+        Verdict::of(best, &SHIPPED.semantic, Occasion::new(6.0, 30.0))
     }
 
     #[test]
-    fn no_evidence_is_no_probability_and_more_is_more() {
-        assert!(probability(0.0, None, 1.0).abs() < f64::EPSILON);
-        let mut last = 0.0;
-        for strength in [0.01, 0.1, 0.7, 1.1, 3.0, 30.0] {
-            let now = probability(strength, None, 1.0);
-            assert!(now > last && now < 1.0, "{strength}: {now}");
+    fn more_evidence_is_a_higher_score() {
+        let mut last = f64::NEG_INFINITY;
+        for strength in [0.0, 0.01, 0.1, 0.7, 1.1, 3.0, 30.0] {
+            let now = score(strength, 0.5, Some(1.0));
+            assert!(now > last, "{strength}: {now}");
             last = now;
         }
-        assert!(probability(0.7, Some(0.0), 1.0) < FLOOR && probability(1.1, Some(0.0), 1.0) > FLOOR);
-        assert!(probability(0.7, Some(8.0), 1.0) > probability(0.7, Some(0.0), 1.0));
-        assert!(probability(0.7, Some(8.0), 0.0) > probability(0.7, Some(8.0), 1.0));
+        assert!(score(0.7, 0.5, Some(8.0)) > score(0.7, 0.5, Some(0.0)));
+        assert!(score(0.7, 0.9, None) > score(0.7, 0.5, None));
+    }
+
+    #[test]
+    fn probabilities_share_what_any_has() {
+        let best = [1.0, 0.5, -3.0];
+        let verdict = verdict(&best);
+        let sum: f64 = best.iter().map(|score| verdict.probability(*score)).sum();
+        assert!((sum - verdict.any()).abs() < 1e-9 && verdict.any() < 1.0, "{sum}");
+        assert!(best[1] > verdict.score_min() && best[2] < verdict.score_min() + 1.0);
+    }
+
+    #[test]
+    fn no_playbook_is_no_probability() {
+        let verdict = verdict(&[]);
+        assert!(verdict.any() == 0.0 && verdict.probability(0.0) == 0.0);
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Scratch {
     pub nearest: CodeScratch,
     /// The playbooks that are worth judging.
     pub proposed: Vec<PlaybookOrd>,
+    /// How well each of them fits the turn.
+    pub fits: Vec<f64>,
     /// How long each step took.
     pub stopwatch: Stopwatch,
 }

@@ -5,17 +5,15 @@
 //! **Cost**: microseconds at 30 playbooks; linear in the turn, in the matches, in the postings of its terms, and in the
 //! playbooks up to [`SCAN_MAX`](super::nearest::SCAN_MAX).
 
-use std::cmp::Ordering;
-
-use super::builder::is_always_on;
 use super::embed::turn::{Outcome, TurnVector};
+use super::judge::{Candidate, Candidates, Judge, by_relevance, more_relevant};
 use super::ord::PlaybookOrd;
-use super::relevance::{self, Evidence, FLOOR, Nearness};
+use super::relevance::Evidence;
 use super::scratch::Scratch;
 use super::snapshot::AgentIndex;
-use super::trigger::{TriggerHits, found_in};
+use super::trigger::found_in;
 use crate::domain::limits::CONSIDERED_MAX;
-use crate::domain::menu::{Considered, Exclusion, Menu, MenuItem, Reason, Scores, SemanticState};
+use crate::domain::menu::{Considered, Exclusion, Menu, MenuItem, Reason};
 use crate::domain::query::MenuQuery;
 use crate::domain::stage::Stage;
 use crate::domain::text::fold_into;
@@ -54,11 +52,14 @@ fn compare(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     scratch.stopwatch.end(Stage::Lexical);
     propose(index, query, turn, scratch);
     let mut stopwatch = scratch.stopwatch.clone();
-    let judge = Judge::new(index, turn, scratch);
+    let mut fits = std::mem::take(&mut scratch.fits);
+    let mut judge = Judge::new(index, turn, scratch);
     stopwatch.end(Stage::Nearest);
-    let candidates = Candidates::collect(&judge, query, &scratch.hits, &scratch.proposed);
+    judge.decide(query, &scratch.proposed, &mut fits);
+    let candidates = Candidates::collect(&judge, query, scratch, &fits);
     let menu = compose(&judge, query, scratch, candidates);
     stopwatch.end(Stage::Judge);
+    scratch.fits = fits;
     scratch.stopwatch = stopwatch;
     menu
 }
@@ -100,117 +101,6 @@ fn propose(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     proposed.dedup();
 }
 
-/// What is known of a turn, to judge playbooks by.
-struct Judge<'a> {
-    index: &'a AgentIndex,
-    lexical: &'a super::lexical::LexicalScores,
-    /// None without a semantic pass.
-    turn: Option<&'a [f32]>,
-    /// The cosine of the turn and the catalogue on the whole.
-    background: f32,
-    semantic: SemanticState,
-}
-
-impl<'a> Judge<'a> {
-    fn new(index: &'a AgentIndex, turn: &'a TurnVector, scratch: &'a Scratch) -> Self {
-        let semantic = match turn.outcome {
-            _ if index.vectors.is_missing() => SemanticState::Unavailable,
-            Outcome::Failed => SemanticState::Unavailable,
-            Outcome::ScriptNotCovered => SemanticState::ScriptNotCovered,
-            Outcome::Embedded | Outcome::NoToken => SemanticState::Ok,
-        };
-        let turn = (turn.outcome == Outcome::Embedded).then_some(turn.values.as_slice());
-        let background = turn.map_or(0.0, |turn| {
-            let vectors = &index.vectors;
-            relevance::background(vectors.mean_cosine(turn), vectors.count(), index.scale.mean)
-        });
-        Self { index, lexical: &scratch.lexical, turn, background, semantic }
-    }
-
-    fn evidence(&self, ord: PlaybookOrd) -> Evidence {
-        let score = self.lexical.of(ord);
-        let total = self.lexical.total_weight();
-        Evidence {
-            bm25: score.bm25,
-            strength: score.strength,
-            coverage: if total > 0.0 { (score.matched_weight / total).min(1.0) } else { 0.0 },
-            body_share: self.index.lexical.body_share(ord),
-            near: self.turn.and_then(|turn| self.nearness(turn, ord)),
-        }
-    }
-
-    fn nearness(&self, turn: &[f32], ord: PlaybookOrd) -> Option<Nearness> {
-        let cosine = self.index.vectors.cosine(turn, ord)?;
-        Some(Nearness { cosine, lift: (cosine - self.background) / self.index.scale.unit })
-    }
-
-    fn candidate(&self, ord: PlaybookOrd) -> Candidate {
-        Candidate { ord, scores: self.evidence(ord).scores() }
-    }
-}
-
-/// A playbook with its evidence.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    ord: PlaybookOrd,
-    scores: Scores,
-}
-
-/// The playbooks that qualify, by the pass that admits them, each list in the order to offer; the ranked ones are all
-/// above the floor.
-struct Candidates {
-    always_on: Vec<Candidate>,
-    triggered: Vec<Candidate>,
-    ranked: Vec<Candidate>,
-}
-
-impl Candidates {
-    fn collect(judge: &Judge<'_>, query: &MenuQuery, hits: &TriggerHits, proposed: &[PlaybookOrd]) -> Self {
-        let index = judge.index;
-        let allowed = |ord: &PlaybookOrd| {
-            let playbook = index.at(*ord);
-            !playbook.parts().explicit && query.allows(playbook.slug())
-        };
-        let judged = |ord: PlaybookOrd| judge.candidate(ord);
-        let mut always_on: Vec<_> = index.always_on.iter().copied().filter(allowed).map(judged).collect();
-        let mut owners: Vec<_> = hits.all().iter().map(|hit| hit.owner.ord).collect();
-        owners.dedup();
-        let mut triggered: Vec<_> = owners.iter().copied().filter(allowed).map(judged).collect();
-        let is_rest = |ord: &PlaybookOrd| {
-            owners.binary_search(ord).is_err() && !is_always_on(index.at(*ord), index.settings)
-        };
-        let floor = relevance::log_odds(FLOOR);
-        let is_above = |ord: PlaybookOrd| {
-            let evidence = judge.evidence(ord);
-            (evidence.logit() >= floor).then(|| Candidate { ord, scores: evidence.scores() })
-        };
-        let mut ranked: Vec<_> = proposed
-            .iter()
-            .copied()
-            .filter_map(is_above)
-            .filter(|c| allowed(&c.ord) && is_rest(&c.ord))
-            .collect();
-
-        let order = |candidate: &Candidate| index.at(candidate.ord).parts().order.unwrap_or(i32::MAX);
-        always_on.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| by_relevance(a, b)));
-        triggered.sort_by(|a, b| {
-            more_relevant(a, b).then_with(|| order(a).cmp(&order(b))).then_with(|| a.ord.cmp(&b.ord))
-        });
-        ranked.sort_unstable_by(by_relevance);
-        Self { always_on, triggered, ranked }
-    }
-}
-
-fn more_relevant(a: &Candidate, b: &Candidate) -> Ordering {
-    let relevance = |c: &Candidate| (c.scores.probability, c.scores.bm25);
-    let ((pa, sa), (pb, sb)) = (relevance(a), relevance(b));
-    pb.total_cmp(&pa).then(sb.total_cmp(&sa))
-}
-
-fn by_relevance(a: &Candidate, b: &Candidate) -> Ordering {
-    more_relevant(a, b).then_with(|| a.ord.cmp(&b.ord))
-}
-
 fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: Candidates) -> Menu {
     let index = judge.index;
     let mut menu = Menu { semantic: judge.semantic, ..Menu::default() };
@@ -223,8 +113,13 @@ fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: 
             left_out.push((candidate, Exclusion::NoPlace));
         }
     }
+    // The most probable playbook of all keeps a place, whether a trigger names it or not.
+    let is_first =
+        |best: &Candidate| candidates.triggered.iter().all(|other| more_relevant(best, other).is_lt());
+    let kept = usize::from(candidates.ranked.first().is_some_and(is_first));
+    let for_triggered = query.menu_limit().saturating_sub(kept);
     for candidate in candidates.triggered {
-        if menu.items.len() < query.menu_limit() {
+        if menu.items.len() < for_triggered {
             let reason = trigger_reason(index, query, scratch, candidate.ord);
             menu.items.push(item(index, candidate, reason));
         } else {
@@ -232,9 +127,10 @@ fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: 
             left_out.push((candidate, Exclusion::NoPlace));
         }
     }
+    let with_kept = (menu.items.len() + kept).min(query.menu_limit());
     for candidate in candidates.ranked {
         let probability = candidate.scores.probability;
-        if menu.items.len() < query.top_up_limit() {
+        if menu.items.len() < query.top_up_limit().max(with_kept) {
             menu.items.push(item(index, candidate, Reason::Semantic { probability }));
         } else {
             menu.omitted.semantic += 1;

@@ -6,38 +6,106 @@ use std::process::Stdio;
 use crate::cli::{check, json, maitred, run};
 use crate::models;
 
-#[test]
-fn eval_counts_hits_by_each_kind_of_evidence() {
-    let dir = tempfile::tempdir().unwrap();
-    let (corpus, queries) = (dir.path().join("corpus.jsonl"), dir.path().join("queries.jsonl"));
+/// A corpus of two playbooks and turns about them, beside turns about nothing.
+fn labelled(dir: &std::path::Path) -> [String; 3] {
     let playbooks = [
         r#"{"id":"a","name":"tide-tables","description":"Reads tide tables for sailing boats."}"#,
         r#"{"id":"b","name":"refund","description":"Gives a customer their money back.","body":"Check the order."}"#,
     ];
     let turns = [
-        r#"{"text":"when is high tide for my boat","relevant":["a"]}"#,
-        r#"{"text":"check this order, the buyer asks for a reimbursement","relevant":["b"]}"#,
-        r#"{"text":"refund!","relevant":["b"],"names_skill":true}"#,
-        r#"{"text":"nothing of these","relevant":[]}"#,
+        r#"{"id":"1","text":"when is high tide for my boat","relevant":["a"]}"#,
+        r#"{"id":"2","text":"check this order, the buyer asks for a reimbursement","relevant":["b"]}"#,
+        r#"{"id":"3","text":"refund!","relevant":["b"],"names_skill":true}"#,
+        r#"{"id":"4","text":"nothing of these","relevant":[]}"#,
+        r#"{"id":"5","text":"the money of my boat","relevant":[],"negative_for":"b"}"#,
+        r#"{"id":"6","text":"later","relevant":["b"],"maybe_deferred":true}"#,
+        r#"{"id":"7","text":"of a playbook that is not there","relevant":["c"]}"#,
+        r#"{"id":"8","text":"and on Tuesday?","relevant":["a"],"context":[{"role":"user","text":"high tide for my boat"}]}"#,
     ];
-    std::fs::write(&corpus, playbooks.join("\n")).unwrap();
-    std::fs::write(&queries, turns.join("\n")).unwrap();
-    let (corpus, queries) = (corpus.to_str().unwrap(), queries.to_str().unwrap());
-    let report = json(&run(&["eval", "--json", "--corpus", corpus, "--queries", queries]));
-    let set = &report["sets"][0];
-    assert_eq!((&set["playbooks"], &set["turns"]), (&2.into(), &2.into()));
-    for kind in ["lexical", "semantic", "fused"] {
-        assert_eq!((&set[kind]["hit@1"], &set[kind]["hit@3"]), (&1.0.into(), &1.0.into()), "{kind}");
+    let outside = [r#"{"id":"9","text":"how tall is the tower"}"#, r#"{"id":"10","text":"tell me a joke"}"#];
+    [("corpus", playbooks.join("\n")), ("queries", turns.join("\n")), ("background", outside.join("\n"))].map(
+        |(name, text)| {
+            let path = dir.join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        },
+    )
+}
+
+#[test]
+fn eval_tells_ranking_floor_and_near_misses_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let [corpus, queries, background] = &labelled(dir.path());
+    let base = ["eval", "--json", "--corpus", corpus, "--queries", queries, "--background", background];
+    let report = json(&run(&base));
+    assert_eq!((&report["playbooks"], &report["in_scope"]), (&2.into(), &3.into()));
+    assert_eq!((&report["out_of_scope"], &report["near_misses"]), (&3.into(), &1.into()));
+    assert_eq!(report["all"]["in_scope"], 4);
+    for figures in [&report, &report["all"], &report["lexical_alone"]] {
+        assert_eq!((&figures["hit_at_1"], &figures["hit_at_6"]), (&1.0.into(), &1.0.into()), "{report}");
     }
-    check(&run(&["eval", "--corpus", corpus, "--queries", queries]), 0, &["hit@3", "fused"], &[]);
+    assert!(report["us_per_select_p50"].as_f64().unwrap() > 0.0 && report["ece"].is_number());
+    assert_eq!(report["offered_out_of_scope"], 0.0);
+
+    let open = json(&run(&[&base[..], &["--stray-share", "1"]].concat()));
+    assert_eq!((&open["kept_in_scope"], &open["kept_of_all"]), (&1.0.into(), &1.0.into()));
+    assert!(
+        open["offered_out_of_scope"].as_f64().unwrap() > 0.5,
+        "without a floor a turn about nothing has a menu"
+    );
+
+    let pooled = json(&run(&[&base[..], &["--pool", "1"]].concat()));
+    assert_eq!((&pooled["pool"], &pooled["hit_at_1"]), (&1.into(), &1.0.into()));
+    let halves = ["tune", "report"].map(|half| json(&run(&[&base[..], &["--half", half]].concat())));
+    let turns = |report: &serde_json::Value| report["all"]["in_scope"].as_u64().unwrap();
+    assert_eq!(turns(&halves[0]) + turns(&halves[1]), 4);
+}
+
+#[test]
+fn eval_takes_distractors_that_equal_nothing_of_the_corpus() {
+    let dir = tempfile::tempdir().unwrap();
+    let [corpus, queries, _] = &labelled(dir.path());
+    let archive = dir.path().join("skills.tar.gz");
+    let file = std::fs::File::create(&archive).unwrap();
+    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(file, flate2::Compression::fast()));
+    for (name, text) in [
+        ("one/SKILL.md", "---\nname: one\ndescription: Waters the plants.\n---\nTwice.\n"),
+        ("same/SKILL.md", "---\nname: same\ndescription: Reads tide tables for sailing boats.\n---\nx\n"),
+        ("refund/SKILL.md", "---\nname: refund\ndescription: Another one.\n---\ny\n"),
+        ("bad/SKILL.md", "no frontmatter"),
+        ("one/README.md", "not looked at"),
+    ] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap();
+    let archive = archive.to_str().unwrap();
+    let base = ["eval", "--corpus", corpus, "--queries", queries, "--distractors", archive];
+    let report = json(&run(&[&base[..], &["--json"]].concat()));
+    assert_eq!(report["playbooks"], 3);
+    assert_eq!(report["distractors"], serde_json::json!({"added": 1, "equal": 2, "refused": 1}));
+    check(&run(&base), 0, &["first 1, 3, 6", "distractors: 1 added, 2 dropped", "1 are no playbooks"], &[]);
+}
+
+#[test]
+fn eval_says_what_it_cannot_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let [corpus, queries, _] = &labelled(dir.path());
+    let of = |corpus, queries| run(&["eval", "--corpus", corpus, "--queries", queries]);
+    check(&of(corpus, corpus), 2, &[], &["line 1: missing field `text`"]);
+    check(&of(queries, queries), 2, &[], &["line 1: missing field `description`"]);
+    let none = dir.path().join("none");
+    std::fs::write(&none, "").unwrap();
+    check(&of(none.to_str().unwrap(), queries), 2, &[], &["holds no playbooks"]);
+    check(&of(corpus, none.to_str().unwrap()), 2, &[], &["holds no turns that can be asked"]);
     check(
-        &run(&["eval", "--corpus", corpus, "--queries", corpus]),
+        &run(&["eval", "--corpus", corpus, "--queries", queries, "--stray-share", "2"]),
         2,
         &[],
-        &["line 1: missing field `text`"],
+        &["2 is no share"],
     );
-    let uneven = ["eval", "--corpus", corpus, "--corpus", corpus, "--queries", queries];
-    check(&run(&uneven), 2, &[], &["--corpus is given 2 times and --queries 1"]);
 }
 
 #[test]

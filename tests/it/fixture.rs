@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use maitred::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
+use maitred::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
 use maitred::domain::playbook::{Playbook, PlaybookParts};
 use maitred::domain::slug::Slug;
 use maitred::engine::builder::{Builder, Circumstances};
 use maitred::engine::snapshot::AgentIndex;
 
-pub(crate) const RANKED: AgentSettings =
-    AgentSettings { untriggered: Untriggered::Ranked, trigger_match: TriggerMatch::Substring };
+pub(crate) const RANKED: AgentSettings = AgentSettings {
+    untriggered: Untriggered::Ranked,
+    trigger_match: TriggerMatch::Substring,
+    stray_share: StrayShare::DEFAULT,
+};
 
 /// What a playbook is made of when only its name and description matter.
 pub(crate) fn parts(slug: &str, description: &str) -> PlaybookParts {

@@ -22,6 +22,7 @@ mod models;
 mod offer;
 mod parse;
 mod props;
+mod quality;
 mod semantic;
 mod smoke;
 mod swap;

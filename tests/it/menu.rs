@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use maitred::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
+use maitred::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
 use maitred::domain::menu::{Menu, Reason};
 use maitred::domain::playbook::{Playbook, PlaybookParts};
 use maitred::domain::query::MenuQuery;
@@ -13,8 +13,11 @@ use maitred::engine::snapshot::AgentIndex;
 
 use crate::fixture::{RANKED, build, copy, index, parts, playbook};
 
-const WORD: AgentSettings =
-    AgentSettings { untriggered: Untriggered::AlwaysOn, trigger_match: TriggerMatch::Word };
+const WORD: AgentSettings = AgentSettings {
+    untriggered: Untriggered::AlwaysOn,
+    trigger_match: TriggerMatch::Word,
+    stray_share: StrayShare::DEFAULT,
+};
 
 /// The menu as text: `slug (reason), ...`, then what was omitted.
 fn shown(menu: &Menu) -> String {

@@ -11,10 +11,13 @@
 //! Everything but the sum is computed at build time: a posting is a playbook and its share of the score.
 //! **Cost** of a score: a hash look-up a term, an addition a posting, no allocation once the scratch has grown.
 
+mod scores;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
-use super::nearest::best::Best;
+pub use scores::{LexicalScore, LexicalScores};
+
 use super::ord::PlaybookOrd;
 use super::{terms, window};
 use crate::domain::playbook::Playbook;
@@ -59,6 +62,9 @@ pub struct Lexical {
     /// Where each term's postings begin; one more entry than there are terms.
     starts: Vec<u32>,
     postings: Vec<Posting>,
+    /// The same for the terms of names and descriptions alone.
+    head_starts: Vec<u32>,
+    heads: Vec<Head>,
     idf: Vec<f32>,
     unknown_idf: f32,
     /// What each playbook's text can score, by how much of it there is.
@@ -73,6 +79,14 @@ type TermIds = HashMap<u64, u32, BuildHasherDefault<Hashed>>;
 struct Posting {
     ord: PlaybookOrd,
     impact: f32,
+}
+
+/// What of a posting's score comes from the name and from the description.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    ord: PlaybookOrd,
+    name: f32,
+    description: f32,
 }
 
 /// Term counts of one playbook, by field.
@@ -93,13 +107,16 @@ impl Lexical {
         // one list that is filled in place, and a build costs half of what a list a term did.
         let mut numbers = Vec::with_capacity(occurrences);
         let mut holders: Vec<u32> = Vec::new();
-        for (term, _) in counts.iter().flat_map(|counts| &counts.terms) {
+        let mut head_holders: Vec<u32> = Vec::new();
+        for (term, frequencies) in counts.iter().flat_map(|counts| &counts.terms) {
             let next = position(holders.len());
             let id = *ids.entry(*term).or_insert(next);
             if id == next {
                 holders.push(0);
+                head_holders.push(0);
             }
             holders[id as usize] += 1;
+            head_holders[id as usize] += u32::from(is_head(*frequencies));
             numbers.push(id);
         }
         let playbook_count = counts.len();
@@ -107,6 +124,7 @@ impl Lexical {
         let mut index = Self { ids, unknown_idf: idf_of(&0), ..Self::default() };
         index.idf = holders.iter().map(idf_of).collect();
         index.starts = starts(&holders);
+        index.head_starts = starts(&head_holders);
         index.capacities = counts.iter().map(|counts| capacity(counts.lengths)).collect();
         index.fill(counts, &numbers);
         index
@@ -117,14 +135,24 @@ impl Lexical {
         let mean = mean_lengths(counts);
         let nothing = Posting { ord: PlaybookOrd::new(0), impact: 0.0 };
         self.postings = vec![nothing; numbers.len()];
+        let no_head = Head { ord: nothing.ord, name: 0.0, description: 0.0 };
+        self.heads = vec![no_head; self.head_starts.last().map_or(0, |end| *end as usize)];
         let mut free = self.starts.clone();
+        let mut free_heads = self.head_starts.clone();
         let mut numbers = numbers.iter();
         for (ord, counts) in (0..).map(PlaybookOrd::new).zip(counts) {
             for ((_, frequencies), id) in counts.terms.iter().zip(&mut numbers) {
-                let impact = saturated(*frequencies, counts.lengths, mean) * self.idf[*id as usize];
+                let idf = self.idf[*id as usize];
+                let [name, description, body] =
+                    saturated(*frequencies, counts.lengths, mean).map(|share| share * idf);
                 let at = &mut free[*id as usize];
-                self.postings[*at as usize] = Posting { ord, impact };
+                self.postings[*at as usize] = Posting { ord, impact: name + description + body };
                 *at += 1;
+                if is_head(*frequencies) {
+                    let at = &mut free_heads[*id as usize];
+                    self.heads[*at as usize] = Head { ord, name, description };
+                    *at += 1;
+                }
             }
         }
     }
@@ -149,10 +177,17 @@ impl Lexical {
                 score.bm25 += weight * posting.impact;
                 score.matched_weight += weight * idf;
             }
+            for head in &self.heads[range(&self.head_starts, id)] {
+                let score = &mut scores.by_ord[head.ord.index()];
+                score.name += weight * head.name;
+                score.description += weight * head.description;
+            }
         }
         for ord in &scores.touched {
             let score = &mut scores.by_ord[ord.index()];
             score.strength = score.bm25 / (self.unknown_idf * self.capacities[ord.index()]);
+            score.name /= self.unknown_idf;
+            score.description /= self.unknown_idf;
         }
     }
 
@@ -182,20 +217,15 @@ impl Lexical {
             scores.known.truncate(TERMS_MAX);
         }
         scores.unknown.truncate(TERMS_MAX);
+        scores.term_count =
+            scores.known.iter().map(|term| term.1).chain(scores.unknown.iter().map(|term| term.1)).sum();
         let known: f32 = scores.known.iter().map(|(id, weight)| weight * self.idf[*id as usize]).sum();
         let unknown: f32 = scores.unknown.iter().map(|(_, weight)| weight * self.unknown_idf).sum();
         scores.total_weight = known + unknown;
     }
 
-    /// How much of a body a playbook has, 0 to 1.
-    #[must_use]
-    pub fn body_share(&self, ord: PlaybookOrd) -> f32 {
-        (self.capacities[ord.index()] - CAPACITY_WITHOUT_BODY) / CAPACITY_OF_BODY
-    }
-
     fn postings_of(&self, id: u32) -> &[Posting] {
-        let id = id as usize;
-        &self.postings[self.starts[id] as usize..self.starts[id + 1] as usize]
+        &self.postings[range(&self.starts, id)]
     }
 }
 
@@ -228,6 +258,15 @@ pub fn count(playbook: &Playbook) -> TermCounts {
     counts
 }
 
+fn is_head([name, description, _]: [u16; FIELDS.len()]) -> bool {
+    name > 0 || description > 0
+}
+
+fn range(starts: &[u32], id: u32) -> std::ops::Range<usize> {
+    let id = id as usize;
+    starts[id] as usize..starts[id + 1] as usize
+}
+
 /// Where each term's postings begin, and the end.
 fn starts(holders: &[u32]) -> Vec<u32> {
     let mut end = 0_u32;
@@ -245,18 +284,18 @@ fn mean_lengths(counts: &[&TermCounts]) -> [f32; FIELDS.len()] {
     })
 }
 
+/// What each field adds to a posting, without the rarity of its term.
 fn saturated(
     frequencies: [u16; FIELDS.len()],
     lengths: [u32; FIELDS.len()],
     mean: [f32; FIELDS.len()],
-) -> f32 {
-    let mut sum = 0.0;
-    for (index, field) in FIELDS.iter().enumerate() {
+) -> [f32; FIELDS.len()] {
+    std::array::from_fn(|index| {
+        let field = FIELDS[index];
         let tf = f32::from(frequencies[index]);
         let norm = 1.0 - field.b + field.b * float(lengths[index]) / mean[index];
-        sum += field.weight * tf * (K1 + 1.0) / (tf + K1 * norm);
-    }
-    sum
+        field.weight * tf * (K1 + 1.0) / (tf + K1 * norm)
+    })
 }
 
 /// What the text of a playbook can score: less when there is hardly a body to score with.
@@ -309,66 +348,4 @@ fn position(count: usize) -> u32 {
 #[expect(clippy::cast_precision_loss, reason = "counts are small, and a rounded one changes no ranking")]
 fn float(count: u32) -> f32 {
     count as f32
-}
-
-/// BM25 scores by playbook, with the terms of the turn behind them.
-#[derive(Debug, Default)]
-pub struct LexicalScores {
-    /// Per playbook: the score and the matched weight; zero where no term is shared.
-    by_ord: Vec<LexicalScore>,
-    /// Playbooks that share a term, in the order of finding.
-    touched: Vec<PlaybookOrd>,
-    /// The turn's terms that the index knows, with their weights.
-    known: Vec<(u32, f32)>,
-    /// The turn's terms that the index does not know, hashed, so that a repeated one counts once.
-    unknown: Vec<(u64, f32)>,
-    /// The informative weight of all terms of the turn.
-    total_weight: f32,
-    best: Best,
-}
-
-/// The lexical evidence for one playbook.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LexicalScore {
-    /// BM25 over the fields.
-    pub bm25: f32,
-    /// BM25 by what a playbook of this size can score in a catalogue of this size: what a floor can be held against.
-    pub strength: f32,
-    /// The informative weight of the turn's terms that the playbook contains.
-    pub matched_weight: f32,
-}
-
-impl LexicalScores {
-    /// Appends the `count` playbooks with the highest scores, in no order.
-    pub fn best(&mut self, count: usize, best: &mut Vec<PlaybookOrd>) {
-        self.best.begin(count);
-        for ord in &self.touched {
-            self.best.offer(self.by_ord[ord.index()].bm25, *ord);
-        }
-        self.best.finish(best);
-    }
-
-    /// The evidence for a playbook.
-    #[must_use]
-    pub fn of(&self, ord: PlaybookOrd) -> LexicalScore {
-        self.by_ord.get(ord.index()).copied().unwrap_or_default()
-    }
-
-    /// The informative weight of the whole turn.
-    #[must_use]
-    pub fn total_weight(&self) -> f32 {
-        self.total_weight
-    }
-
-    fn begin(&mut self, playbook_count: usize) {
-        for ord in self.touched.drain(..) {
-            if let Some(score) = self.by_ord.get_mut(ord.index()) {
-                *score = LexicalScore::default();
-            }
-        }
-        self.by_ord.resize(playbook_count, LexicalScore::default());
-        self.known.clear();
-        self.unknown.clear();
-        self.total_weight = 0.0;
-    }
 }

@@ -1,0 +1,267 @@
+//! What is measured on: playbooks, labelled turns, turns of other domains, distractors.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::digest::Digest;
+use crate::domain::limits::{BODY_BYTES_MAX, DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, TITLE_CHARS_MAX};
+use crate::domain::playbook::{Playbook, PlaybookParts};
+use crate::domain::query::MenuQuery;
+use crate::domain::slug::Slug;
+use crate::domain::text::{escaped_path, prefix_bytes};
+use crate::format::parse::parse;
+
+/// Earlier turns that are read of a context at most, the last ones.
+const CONTEXT_TURNS: usize = 4;
+
+/// Which turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Half {
+    /// Both halves.
+    All,
+    /// The half to fit, to tune and to look at.
+    Tune,
+    /// The half that is only reported.
+    Report,
+}
+
+#[derive(Deserialize)]
+struct CorpusLine {
+    id: String,
+    name: Option<String>,
+    description: String,
+    body: Option<String>,
+}
+
+/// The playbooks of a corpus.
+pub(super) struct Corpus {
+    pub(super) playbooks: Vec<Arc<Playbook>>,
+    /// The place of each id.
+    places: HashMap<String, usize>,
+    /// Playbooks of which a part was cut to the limits.
+    pub(super) cut: usize,
+}
+
+/// What became of the files of an archive.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Distractors {
+    pub(super) added: usize,
+    /// Those whose name, description or body equals an entry of the corpus, or of an earlier file.
+    pub(super) equal: usize,
+    /// Those that are no playbooks.
+    pub(super) refused: usize,
+}
+
+#[derive(Deserialize)]
+struct QueryLine {
+    id: String,
+    text: String,
+    #[serde(default)]
+    relevant: Vec<String>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    negative_for: Vec<String>,
+    #[serde(default)]
+    context: Vec<ContextLine>,
+    #[serde(default)]
+    names_skill: bool,
+    #[serde(default)]
+    maybe_deferred: bool,
+}
+
+/// An earlier turn: its text, with whoever said it or without.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ContextLine {
+    Text(String),
+    Said { text: String },
+}
+
+/// A turn with what is known of it.
+#[derive(Debug)]
+pub(super) struct Labelled {
+    pub(super) query: MenuQuery,
+    /// The places of the playbooks that are right.
+    pub(super) relevant: Vec<usize>,
+    /// The places of those that should not come first.
+    pub(super) negative: Vec<usize>,
+    pub(super) names_skill: bool,
+}
+
+impl Labelled {
+    /// The places of the playbooks that its catalogue must hold.
+    pub(super) fn held(&self) -> Vec<usize> {
+        self.relevant.iter().chain(&self.negative).copied().collect()
+    }
+
+    /// Whether no playbook is right, so that there should be no menu.
+    pub(super) fn is_out_of_scope(&self) -> bool {
+        self.relevant.is_empty() && self.negative.is_empty()
+    }
+}
+
+pub(super) fn corpus(path: &Path) -> Result<Corpus, String> {
+    let lines: Vec<CorpusLine> = json_lines(path)?;
+    let mut corpus = Corpus { playbooks: Vec::new(), places: HashMap::new(), cut: 0 };
+    for (at, line) in lines.into_iter().enumerate() {
+        let description = characters(line.description.trim(), DESCRIPTION_CHARS_MAX);
+        let written = line.body.unwrap_or_default();
+        let body = prefix_bytes(&written, BODY_BYTES_MAX);
+        corpus.cut +=
+            usize::from(description.len() < line.description.trim().len() || body.len() < written.len());
+        let title = line.name.map(|name| characters(&name.replace(['-', '_'], " "), TITLE_CHARS_MAX));
+        let description = if description.is_empty() { line.id.clone() } else { description };
+        let parts = PlaybookParts {
+            title: title.filter(|title| !title.trim().is_empty()),
+            body: body.to_owned(),
+            ..PlaybookParts::new(slug(at)?, description)
+        };
+        let named = |error| format!("{} line {}: {error:?}", escaped_path(path), at + 1);
+        corpus.playbooks.push(Arc::new(Playbook::new(parts).map_err(named)?));
+        corpus.places.insert(line.id, at);
+    }
+    if corpus.playbooks.is_empty() {
+        return Err(format!("{}: holds no playbooks", escaped_path(path)));
+    }
+    Ok(corpus)
+}
+
+/// A name by place: what a corpus calls its playbooks may break the name rule.
+fn slug(at: usize) -> Result<Slug, String> {
+    Slug::parse(&format!("p{at:06}")).map_err(|error| error.to_string())
+}
+
+fn characters(text: &str, max: usize) -> String {
+    text.chars().take(max).collect()
+}
+
+/// Adds the playbooks of an archive behind those of the corpus.
+pub(super) fn add_distractors(path: &Path, corpus: &mut Corpus) -> Result<Distractors, String> {
+    let wrong = |error: std::io::Error| format!("{}: {error}", escaped_path(path));
+    let mut known: HashSet<Digest> = corpus.playbooks.iter().flat_map(|playbook| marks(playbook)).collect();
+    let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).map_err(wrong)?));
+    let mut counts = Distractors::default();
+    for entry in archive.entries().map_err(wrong)? {
+        let entry = entry.map_err(wrong)?;
+        let is_skill = entry.path().is_ok_and(|path| path.file_name().is_some_and(|name| name == "SKILL.md"));
+        if !is_skill {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        entry.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
+        let parsed = (bytes.len() <= FILE_BYTES_MAX).then(|| parse(&bytes).playbook).flatten();
+        let Some(parsed) = parsed else {
+            counts.refused += 1;
+            continue;
+        };
+        // A distractor competes by what it says, not by triggers, which the corpus has none of.
+        let at = corpus.playbooks.len();
+        let title = Some(parsed.title().to_owned());
+        let parts = PlaybookParts {
+            title,
+            body: parsed.body().to_owned(),
+            ..PlaybookParts::new(slug(at)?, parsed.description().to_owned())
+        };
+        let Ok(playbook) = Playbook::new(parts) else {
+            counts.refused += 1;
+            continue;
+        };
+        let own = marks(&playbook);
+        if own.iter().any(|mark| known.contains(mark)) {
+            counts.equal += 1;
+            continue;
+        }
+        known.extend(own);
+        corpus.playbooks.push(Arc::new(playbook));
+        counts.added += 1;
+    }
+    Ok(counts)
+}
+
+/// What makes two playbooks the same to a reader: name, description, body.
+fn marks(playbook: &Playbook) -> Vec<Digest> {
+    let name = playbook.title().to_lowercase().replace(['-', '_'], " ");
+    [("name", name.trim()), ("description", playbook.description().trim()), ("body", playbook.body().trim())]
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(kind, text)| Digest::of_parts([kind.as_bytes(), text.as_bytes()]))
+        .collect()
+}
+
+/// The turns of a set, and of other domains.
+pub(super) fn labelled(
+    queries: &Path,
+    background: Option<&Path>,
+    corpus: &Corpus,
+    half: Half,
+) -> Result<Vec<Labelled>, String> {
+    let mut lines: Vec<QueryLine> = json_lines(queries)?;
+    if let Some(background) = background {
+        let outside: Vec<QueryLine> = json_lines(background)?;
+        lines.extend(outside.into_iter().map(|line| QueryLine { relevant: Vec::new(), ..line }));
+    }
+    let wanted = lines.into_iter().filter(|line| !line.maybe_deferred && is_in(half, &line.id));
+    let labelled: Vec<Labelled> = wanted.filter_map(|line| label(line, corpus)).collect();
+    if labelled.is_empty() {
+        return Err(format!("{}: holds no turns that can be asked", escaped_path(queries)));
+    }
+    Ok(labelled)
+}
+
+/// None for a turn that is blank, or whose playbooks are not in the corpus.
+fn label(line: QueryLine, corpus: &Corpus) -> Option<Labelled> {
+    let places =
+        |ids: &[String]| ids.iter().filter_map(|id| corpus.places.get(id).copied()).collect::<Vec<_>>();
+    let (relevant, negative) = (places(&line.relevant), places(&line.negative_for));
+    if relevant.is_empty() && !line.relevant.is_empty() {
+        return None;
+    }
+    let said = line.context.into_iter().map(|line| match line {
+        ContextLine::Text(text) | ContextLine::Said { text } => text,
+    });
+    let said: Vec<String> = said.filter(|text| !text.trim().is_empty()).collect();
+    let recent = said[said.len().saturating_sub(CONTEXT_TURNS)..].to_vec();
+    let query = MenuQuery::new(line.text).ok()?.with_recent(recent).ok()?;
+    Some(Labelled { query, relevant, negative, names_skill: line.names_skill })
+}
+
+fn is_in(half: Half, id: &str) -> bool {
+    let is_reported = Digest::of_bytes(id.as_bytes()).bytes()[0] & 1 == 1;
+    match half {
+        Half::All => true,
+        Half::Tune => !is_reported,
+        Half::Report => is_reported,
+    }
+}
+
+fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Ids {
+        None,
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match Ids::deserialize(deserializer)? {
+        Ids::None => Vec::new(),
+        Ids::One(id) => vec![id],
+        Ids::Many(ids) => ids,
+    })
+}
+
+fn json_lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", escaped_path(path)))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| {
+            serde_json::from_str(line)
+                .map_err(|error| format!("{} line {}: {error}", escaped_path(path), at + 1))
+        })
+        .collect()
+}
