@@ -22,7 +22,20 @@ const TURNS: &str = include_str!("../fixtures/quality/turns.jsonl");
 const SLACK: usize = 2;
 
 /// Of each kind and third: how many turns there are, and how many were right on 2026-12-03.
-const MEASURED: [(&str, &str, usize, usize); 0] = [];
+const MEASURED: [(&str, &str, usize, usize); 12] = [
+    ("follow_up", "kept aside", 7, 5),
+    ("follow_up", "tuned on", 18, 8),
+    ("foreign", "kept aside", 8, 0),
+    ("foreign", "tuned on", 32, 6),
+    ("long", "kept aside", 7, 3),
+    ("long", "tuned on", 8, 3),
+    ("near_miss", "kept aside", 25, 9),
+    ("near_miss", "tuned on", 41, 15),
+    ("out_of_scope", "kept aside", 31, 28),
+    ("out_of_scope", "tuned on", 60, 53),
+    ("plain", "kept aside", 80, 65),
+    ("plain", "tuned on", 140, 105),
+];
 
 fn texts(value: &Value) -> Vec<String> {
     match value {
