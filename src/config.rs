@@ -70,6 +70,10 @@ pub struct CatalogArgs {
     #[arg(long, value_name = "DIR", env = "MAITRED_MODEL")]
     pub model: Option<PathBuf>,
 
+    /// Probabilities and floors instead of the built-in ones, as `calibrate` writes them.
+    #[arg(long, value_name = "FILE", env = "MAITRED_CALIBRATION")]
+    pub calibration: Option<PathBuf>,
+
     /// How many playbooks the agent may have, up to 100000.
     #[arg(long, value_name = "N", default_value_t = PLAYBOOKS_DEFAULT, env = "MAITRED_MAX_PLAYBOOKS")]
     pub max_playbooks: usize,
@@ -166,6 +170,8 @@ pub struct CatalogConfig {
     pub skills: Vec<PathBuf>,
     /// The directory of the embedding model; none means the built-in one.
     pub model: Option<PathBuf>,
+    /// The file of probabilities and floors; none means the built-in ones.
+    pub calibration: Option<PathBuf>,
     /// How menus are made.
     pub settings: AgentSettings,
     /// Whether `untriggered` was chosen, so that no advice is needed.
@@ -235,6 +241,7 @@ impl CatalogArgs {
         Ok(CatalogConfig {
             skills: self.skills,
             model: self.model,
+            calibration: self.calibration,
             settings: AgentSettings { untriggered, trigger_match, stray_share: self.stray_share },
             untriggered_chosen: self.untriggered.is_some(),
             playbooks_max: self.max_playbooks,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::listener::{Accepted, Listener};
-pub use self::load::{embedder, read_directories};
+pub use self::load::{builder, embedder, read_directories};
 use crate::app::admit::Admission;
 use crate::app::catalog::Catalog;
 use crate::app::observe::Observer;
@@ -81,7 +81,7 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let About { id, dimensions, scripts } = world.embedder.about();
     let scripts = scripts.names().collect::<Vec<_>>().join(", ");
     info!(%id, dimensions, scripts, "embedding model");
-    let catalog = Arc::new(Catalog::new(world.embedder));
+    let catalog = Arc::new(Catalog::with_builder(builder(&config.catalog, world.embedder)?));
     let watching = load::load(&config.catalog, &catalog)?;
     let listener = Listener::bind("--listen", &config.listen).await?;
     let http_listener = match &config.http {

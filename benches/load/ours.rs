@@ -40,6 +40,7 @@ pub(crate) async fn serve(count: usize) -> Running {
         catalog: CatalogConfig {
             skills: Vec::new(),
             model: None,
+            calibration: None,
             settings: SETTINGS,
             untriggered_chosen: true,
             playbooks_max: count.max(12),

@@ -31,8 +31,13 @@ impl Catalog {
     /// An empty catalogue, whose playbooks will be embedded by this model.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self::with_builder(Builder::new(embedder))
+    }
+
+    /// An empty catalogue, whose indexes are built by this builder.
+    #[must_use]
+    pub fn with_builder(builder: Builder) -> Self {
         let (published, _) = watch::channel(Revision::default());
-        let builder = Builder::new(embedder);
         Self { cell: Arc::new(SnapshotCell::new()), published, writer: Mutex::new(()), builder }
     }
 

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 
+mod calibrate;
 mod check;
 mod client;
 mod distill;
@@ -39,6 +40,8 @@ enum Command {
     Client(client::Args),
     /// Measures how well playbooks are found for labelled turns.
     Eval(eval::Args),
+    /// Fits probabilities and floors to labelled turns of your own.
+    Calibrate(calibrate::Args),
     /// Embeds texts from standard input, one a line.
     Embed(embed::Args),
     /// Makes a static embedding model from a sentence transformer.
@@ -68,6 +71,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Client(args) => client::run(args),
         Command::Eval(args) => eval::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Embed(args) => embed::run(&args),
         Command::Distill(args) => distill::run(&args),
     };

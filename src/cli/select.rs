@@ -67,7 +67,7 @@ pub(super) fn run(args: Args) -> Outcome {
     loading.enable_steady_tick(TICK);
     let embedder = server::embedder(&config)?;
     let (playbooks, remarks) = load(&config)?;
-    let catalog = Catalog::new(embedder);
+    let catalog = Catalog::with_builder(server::builder(&config, embedder)?);
     let agent = AgentId::default_agent();
     catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
     loading.finish_and_clear();

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::calibration::{self, Calibration};
 use super::content::{Contents, Gathered};
 use super::embed::scale::Scale;
 use super::embed::{EmbedError, Embedder, builtin};
@@ -20,6 +21,7 @@ use crate::domain::playbook::Playbook;
 #[derive(Debug)]
 pub struct Builder {
     contents: Contents,
+    calibration: Arc<Calibration>,
     /// None when the model failed on it: then there is no semantic pass.
     scale: Option<Scale>,
 }
@@ -61,7 +63,13 @@ impl Builder {
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         let scale = Scale::of(&*embedder).ok();
-        Self { contents: Contents::new(embedder), scale }
+        Self { contents: Contents::new(embedder), calibration: Arc::clone(calibration::shipped()), scale }
+    }
+
+    /// With other numbers than those that are built in.
+    #[must_use]
+    pub fn with_calibration(self, calibration: Arc<Calibration>) -> Self {
+        Self { calibration, ..self }
     }
 
     /// The model.
@@ -104,8 +112,19 @@ impl Builder {
             .map(|(ord, _)| PlaybookOrd::new(ord))
             .collect();
         let embedder = Arc::clone(self.embedder());
+        let calibration = Arc::clone(&self.calibration);
         let scale = self.scale.unwrap_or(Scale { mean: 0.0, unit: 1.0 });
-        let index = AgentIndex { contents, settings, always_on, triggers, lexical, embedder, vectors, scale };
+        let index = AgentIndex {
+            contents,
+            settings,
+            always_on,
+            triggers,
+            lexical,
+            embedder,
+            vectors,
+            calibration,
+            scale,
+        };
         Ok(Built { index, embedded, failure })
     }
 }

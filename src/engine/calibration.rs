@@ -1,10 +1,9 @@
 //! The numbers that evidence becomes probabilities by, and the floors for a share of stray turns.
 //!
-//! Fitted on 2026-12-02 on half of three public sets of real skills (335 turns that fit a playbook and do not name it; which
-//! half is decided by a hash of the turn's id) with and without their bodies, in catalogues of 9, of 30 and of all 31 to 364,
-//! and on half of 4,000 turns of other domains, each set and each kind of turn with the same weight: the scores as a choice
-//! among the catalogue's playbooks and none (conditional logit), the verdict by logistic regression. The floors are the
-//! quantiles of the verdict over the turns of other domains.
+//! `maitred calibrate` makes them from labelled turns; `models/README.md` says which ones those of the built-in model are
+//! from.
+
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +12,40 @@ use crate::domain::agent::StrayShare;
 /// The numbers for a model of text, with a semantic pass and without one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    /// The model that the cosines were of.
+    pub model_id: String,
+    /// What it was fitted on.
+    pub turns: Turns,
+    /// How it did on turns that it was not fitted on.
+    pub reliability: Reliability,
     /// Where the turn has a vector.
     pub semantic: Fit,
     /// Where it has none.
     pub lexical: Fit,
 }
 
+/// How many turns of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turns {
+    /// With a right playbook.
+    pub in_scope: usize,
+    /// With none.
+    pub out_of_scope: usize,
+}
+
+/// Shares that were measured on turns that were kept aside, each the mean over sets and sizes of catalogues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reliability {
+    /// Of turns about no playbook, those that get a menu at a stray share of 1%.
+    pub offered_out_of_scope: f64,
+    /// Of turns with a right playbook on the unfloored menu, those that keep it.
+    pub kept_in_scope: f64,
+    /// The expected calibration error.
+    pub ece: f64,
+}
+
 /// The weights of [`relevance`](super::relevance), and the floors.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// The score of no evidence in a turn of one term.
     pub intercept: f64,
@@ -51,39 +76,35 @@ pub struct Fit {
 /// The shares that floors are known for.
 pub const FLOOR_SHARES: [f64; 9] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
+static SHIPPED: LazyLock<Arc<Calibration>> = LazyLock::new(|| {
+    let text = include_str!("../../models/static/calibration.json");
+    Arc::new(Calibration::parse(text).expect("the tests read this file"))
+});
+
 /// The numbers for the model that is built in. They serve other models too: cosines are told in units of the model.
-pub static SHIPPED: Calibration = Calibration {
-    semantic: Fit {
-        intercept: -12.84,
-        strength: 1.639,
-        strength_coverage: 5.409,
-        name: 2.18,
-        description: 2.303,
-        lift: 0.468,
-        terms: 3.776,
-        any_intercept: 7.991,
-        any_fit: 1.822,
-        any_terms: -3.142_3,
-        any_playbooks: -0.341,
-        floors: [3.933, 3.333, 2.011, 1.295, 0.081, -1.592, -2.728, -3.941, -5.954],
-    },
-    lexical: Fit {
-        intercept: -12.272,
-        strength: 2.13,
-        strength_coverage: 5.534,
-        name: 2.953,
-        description: 3.074,
-        lift: 0.0,
-        terms: 3.58,
-        any_intercept: 6.896,
-        any_fit: 1.824,
-        any_terms: -3.211,
-        any_playbooks: -0.004,
-        floors: [3.784, 3.314, 2.254, 1.302, 0.181, -1.293, -2.415, -3.634, -5.621],
-    },
-};
+#[must_use]
+pub fn shipped() -> &'static Arc<Calibration> {
+    &SHIPPED
+}
+
+/// Features of a candidate.
+pub const FEATURES: usize = 6;
 
 impl Calibration {
+    /// Reads what [`to_json`](Self::to_json) writes.
+    ///
+    /// # Errors
+    /// A sentence that says where it is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("is no calibration: {error}"))
+    }
+
+    /// As a file: JSON, the numbers by name.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers by name are JSON") + "\n"
+    }
+
     /// The numbers for a turn with a vector, or for one without.
     #[must_use]
     pub fn fit(&self, has_vector: bool) -> &Fit {
@@ -92,6 +113,29 @@ impl Calibration {
 }
 
 impl Fit {
+    /// The weights of the features, in the order of [`Evidence::features`](super::relevance::Evidence::features).
+    #[must_use]
+    pub fn weights(&self) -> [f64; FEATURES] {
+        [self.strength, self.strength_coverage, self.name, self.description, self.lift, self.terms]
+    }
+
+    /// Takes the intercept and the weights from a fit.
+    pub(super) fn set_weights(&mut self, fitted: &[f64]) {
+        let [intercept, strength, strength_coverage, name, description, lift, terms] = *fitted else {
+            unreachable!("a fit has an intercept and a weight a feature");
+        };
+        *self =
+            Self { intercept, strength, strength_coverage, name, description, lift, terms, ..self.clone() };
+    }
+
+    /// Takes the numbers of the verdict from a fit.
+    pub(super) fn set_any(&mut self, fitted: &[f64]) {
+        let [any_intercept, any_fit, any_terms, any_playbooks] = *fitted else {
+            unreachable!("a verdict has an intercept and three weights");
+        };
+        *self = Self { any_intercept, any_fit, any_terms, any_playbooks, ..self.clone() };
+    }
+
     /// The log-odds that this share of stray turns exceeds: between the known shares on a line over their logarithms; for
     /// all turns there is no floor.
     #[must_use]
@@ -113,8 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn it_is_read_as_it_was_written_and_belongs_to_the_built_in_model() {
+        let shipped = shipped();
+        assert_eq!(Calibration::parse(&shipped.to_json()).as_ref(), Ok(&**shipped));
+        assert_eq!(shipped.model_id, crate::engine::embed::builtin::model().about().id.to_string());
+        assert!(Calibration::parse("{}").is_err_and(|error| error.contains("model_id")));
+    }
+
+    #[test]
     fn a_smaller_share_of_stray_turns_is_a_higher_floor() {
-        for fit in [&SHIPPED.semantic, &SHIPPED.lexical] {
+        for fit in [&shipped().semantic, &shipped().lexical] {
             let floor = |share| fit.floor(StrayShare::new(share).expect("a share"));
             let floors = [0.0, 0.000_5, 0.001, 0.003, 0.01, 0.03, 0.5].map(floor);
             assert!(floors.windows(2).all(|pair| pair[0] > pair[1]), "{floors:?}");

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::builder::is_always_on;
-use super::calibration::{Fit, SHIPPED};
+use super::calibration::Fit;
 use super::embed::turn::{Outcome, TurnVector};
 use super::lexical::LexicalScores;
 use super::ord::PlaybookOrd;
@@ -22,8 +22,8 @@ pub(super) struct Judge<'a> {
     turn: Option<&'a [f32]>,
     /// The cosine of the turn and the catalogue on the whole.
     background: f32,
-    fit: &'static Fit,
-    occasion: Occasion,
+    fit: &'a Fit,
+    pub(super) occasion: Occasion,
     verdict: Verdict,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Judge<'a> {
             relevance::background(vectors.mean_cosine(turn), vectors.count(), index.scale.mean)
         });
         let occasion = Occasion::new(scratch.lexical.term_count(), vectors.count());
-        let fit = SHIPPED.fit(turn.is_some() && !vectors.is_missing());
+        let fit = index.calibration.fit(turn.is_some() && !vectors.is_missing());
         let verdict = Verdict::of(&[], fit, occasion);
         Self { index, semantic, lexical: &scratch.lexical, turn, background, fit, occasion, verdict }
     }

@@ -5,6 +5,7 @@ pub mod snapshot;
 pub mod stopwatch;
 
 pub mod builder;
+pub mod calibrate;
 pub mod calibration;
 pub mod select;
 

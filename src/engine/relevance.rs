@@ -17,7 +17,7 @@
 //! lift is how much nearer the playbook is to the turn than playbooks are on the whole, in units of the model
 //! ([`scale`](super::embed::scale)).
 
-use super::calibration::Fit;
+use super::calibration::{FEATURES, Fit};
 use crate::domain::menu::Scores;
 
 /// The playbooks that the fit of a turn is summed over.
@@ -101,14 +101,22 @@ impl Evidence {
     /// How well the playbook fits the turn: `z` above.
     #[must_use]
     pub fn score(&self, fit: &Fit, occasion: Occasion) -> f64 {
+        let weighted = self.features(occasion).into_iter().zip(fit.weights());
+        fit.intercept + weighted.map(|(feature, weight)| feature * weight).sum::<f64>()
+    }
+
+    /// What is weighed: the factors of `b` to `g` above.
+    #[must_use]
+    pub fn features(&self, occasion: Occasion) -> [f64; FEATURES] {
         let strength = f64::from(self.strength).ln_1p();
-        fit.intercept
-            + fit.strength * strength
-            + fit.strength_coverage * strength * f64::from(self.coverage)
-            + fit.name * f64::from(self.name).ln_1p()
-            + fit.description * f64::from(self.description).ln_1p()
-            + fit.lift * self.near.map_or(0.0, |near| f64::from(near.lift))
-            + fit.terms * occasion.ln_terms
+        [
+            strength,
+            strength * f64::from(self.coverage),
+            f64::from(self.name).ln_1p(),
+            f64::from(self.description).ln_1p(),
+            self.near.map_or(0.0, |near| f64::from(near.lift)),
+            occasion.ln_terms,
+        ]
     }
 
     /// The evidence as it is answered, with the probability of the playbook.
@@ -162,16 +170,16 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::calibration::SHIPPED;
+    use crate::engine::calibration::shipped;
 
     fn score(strength: f32, coverage: f32, lift: Option<f32>) -> f64 {
         let near = lift.map(|lift| Nearness { cosine: 0.0, lift });
         let evidence = Evidence { strength, coverage, near, ..Evidence::default() };
-        evidence.score(SHIPPED.fit(lift.is_some()), Occasion::new(6.0, 30.0))
+        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30.0))
     }
 
     fn verdict(best: &[f64]) -> Verdict {
-        Verdict::of(best, &SHIPPED.semantic, Occasion::new(6.0, 30.0))
+        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30.0))
     }
 
     #[test]

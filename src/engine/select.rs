@@ -8,7 +8,7 @@
 use super::embed::turn::{Outcome, TurnVector};
 use super::judge::{Candidate, Candidates, Judge, by_relevance, more_relevant};
 use super::ord::PlaybookOrd;
-use super::relevance::Evidence;
+use super::relevance::{Evidence, Occasion};
 use super::scratch::Scratch;
 use super::snapshot::AgentIndex;
 use super::trigger::found_in;
@@ -64,14 +64,15 @@ fn compare(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     menu
 }
 
-/// The evidence for every playbook, in slug order: for those who measure it.
-pub fn evidence(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> Vec<Evidence> {
+/// The evidence for every playbook, in slug order, and what it is weighed against: for those who measure it.
+pub fn examine(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> (Vec<Evidence>, Occasion) {
     let mut turn = TurnVector::default();
     turn.embed(&*index.embedder, query, &mut scratch.embed);
     fold_turn(query, scratch);
     index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
     let judge = Judge::new(index, &turn, scratch);
-    (0..).map(PlaybookOrd::new).take(index.contents.len()).map(|ord| judge.evidence(ord)).collect()
+    let all = (0..).map(PlaybookOrd::new).take(index.contents.len()).map(|ord| judge.evidence(ord)).collect();
+    (all, judge.occasion)
 }
 
 fn fold_turn(query: &MenuQuery, scratch: &mut Scratch) {

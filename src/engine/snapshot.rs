@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::calibration::Calibration;
 use super::content::Content;
 use super::embed::Embedder;
 use super::embed::scale::Scale;
@@ -92,6 +93,8 @@ pub struct AgentIndex {
     /// The model of the vectors.
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) vectors: Vectors,
+    /// How evidence becomes probabilities.
+    pub(super) calibration: Arc<Calibration>,
     /// What its cosines are worth.
     pub(super) scale: Scale,
 }

@@ -12,6 +12,7 @@ use crate::app::report;
 use crate::config::CatalogConfig;
 use crate::domain::agent::AgentId;
 use crate::domain::playbook::Playbook;
+use crate::engine::builder::Builder;
 use crate::engine::embed::{Embedder, builtin};
 use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
 use crate::store::model;
@@ -22,6 +23,20 @@ use crate::store::model;
 /// What is wrong with its files.
 pub fn embedder(config: &CatalogConfig) -> Result<Arc<dyn Embedder>, ServeError> {
     config.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)
+}
+
+/// What builds indexes with this model, with the calibration that is asked for.
+///
+/// # Errors
+/// What is wrong with its file.
+pub fn builder(config: &CatalogConfig, embedder: Arc<dyn Embedder>) -> Result<Builder, ServeError> {
+    let calibration = model::calibration(config.calibration.as_deref())?;
+    let own = embedder.about().id.to_string();
+    if config.calibration.is_some() && calibration.model_id != own {
+        let fitted_for = &calibration.model_id;
+        warn!(%fitted_for, model = %own, "the calibration was fitted for another model; fit one with `maitred calibrate --model`");
+    }
+    Ok(Builder::new(embedder).with_calibration(calibration))
 }
 
 /// Loads the first catalogue and, where there are directories, keeps it current.

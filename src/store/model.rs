@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::text::escaped_path;
+use crate::engine::calibration::{Calibration, shipped};
 use crate::engine::embed::bert::{Bert, BertFiles};
 use crate::engine::embed::static_::StaticModel;
 use crate::engine::embed::{Embedder, ModelError};
@@ -26,6 +27,17 @@ pub fn open(dir: &Path) -> Result<Arc<dyn Embedder>, String> {
         return Ok(Arc::new(model));
     }
     Ok(Arc::new(load(dir, &tensors, &tokenizer)?))
+}
+
+/// Reads a calibration; the built-in one without a file.
+///
+/// # Errors
+/// A sentence that names the file and what is wrong with it.
+pub fn calibration(file: Option<&Path>) -> Result<Arc<Calibration>, String> {
+    let Some(file) = file else { return Ok(Arc::clone(shipped())) };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", escaped_path(file)))?;
+    let calibration = Calibration::parse(&text).map_err(|what| format!("{} {what}", escaped_path(file)))?;
+    Ok(Arc::new(calibration))
 }
 
 /// Reads the sentence transformer in a directory.

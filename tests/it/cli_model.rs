@@ -146,3 +146,36 @@ fn distill_makes_a_model_that_embeds() {
     distill[10] = "17";
     check(&run(&distill), 2, &[], &["--dimensions 17: 1 to 16 are possible with this teacher"]);
 }
+
+#[test]
+fn calibrate_fits_to_labelled_turns_and_says_what_is_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let [corpus, _, _] = &labelled(dir.path());
+    let write = |name: &str, lines: Vec<String>| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let about =
+        [("a", "high tide for my boat"), ("b", "the customer wants their money back, check the order")];
+    let inside = (0..40).map(|at| {
+        let (id, text) = about[at % 2];
+        format!(r#"{{"id":"in {at}","text":"{text} {at}","relevant":["{id}"]}}"#)
+    });
+    let outside = (0..40).map(|at| format!(r#"{{"id":"out {at}","text":"how tall is tower {at}"}}"#));
+    let (queries, background) = (write("turns", inside.collect()), write("outside", outside.collect()));
+    let out = dir.path().join("calibration.json");
+    let out = out.to_str().unwrap();
+    let base = ["calibrate", "--corpus", corpus, "--queries", &queries, "--out", out, "--pool", "0"];
+    check(&run(&base), 2, &[], &["no turn is out of scope", "--background"]);
+    let with = [&base[..], &["--background", &background]].concat();
+    let report = json(&run(&[&with[..], &["--json"]].concat()));
+    assert_eq!(report["after"]["kept_in_scope"], 1.0, "{report}");
+    assert!(report["after"]["offered_out_of_scope"].as_f64().unwrap() <= 0.1, "{report}");
+    check(&run(&with), 0, &["on the turns kept aside", "kept above the floor", "written to"], &[]);
+
+    let turn = "check the order, the customer wants their money back";
+    let select = ["select", "--untriggered", "ranked", "--json", "--calibration"];
+    json(&run(&[&select[..], &[out, turn]].concat()));
+    check(&run(&[&select[..], &[corpus, turn]].concat()), 2, &[], &["is no calibration"]);
+}

@@ -92,6 +92,7 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
         catalog: CatalogConfig {
             skills,
             model: setup.model.clone(),
+            calibration: None,
             settings: setup.settings,
             untriggered_chosen: true,
             playbooks_max: setup.playbooks_max,

@@ -66,7 +66,7 @@ const HOMES: [(&str, &[&str]); 30] = [
     ("candle_transformers::", &["engine/embed"]),
     ("half::", &["engine/embed"]),
     ("hnsw_rs::", &["engine/nearest/graph.rs"]),
-    ("nalgebra::", &["engine/embed/distill"]),
+    ("nalgebra::", &["engine/embed/distill", "engine/calibrate.rs"]),
     ("safetensors::", &["engine/embed"]),
     ("tokenizers::", &["engine/embed"]),
     ("unicode_script::", &["engine/embed/script.rs"]),

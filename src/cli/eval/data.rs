@@ -23,7 +23,7 @@ const CONTEXT_TURNS: usize = 4;
 /// Which turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Half {
+pub(in crate::cli) enum Half {
     /// Both halves.
     All,
     /// The half to fit, to tune and to look at.
@@ -41,22 +41,22 @@ struct CorpusLine {
 }
 
 /// The playbooks of a corpus.
-pub(super) struct Corpus {
-    pub(super) playbooks: Vec<Arc<Playbook>>,
+pub(in crate::cli) struct Corpus {
+    pub(in crate::cli) playbooks: Vec<Arc<Playbook>>,
     /// The place of each id.
     places: HashMap<String, usize>,
     /// Playbooks of which a part was cut to the limits.
-    pub(super) cut: usize,
+    pub(in crate::cli) cut: usize,
 }
 
 /// What became of the files of an archive.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Distractors {
-    pub(super) added: usize,
+pub(in crate::cli) struct Distractors {
+    pub(in crate::cli) added: usize,
     /// Those whose name, description or body equals an entry of the corpus, or of an earlier file.
-    pub(super) equal: usize,
+    pub(in crate::cli) equal: usize,
     /// Those that are no playbooks.
-    pub(super) refused: usize,
+    pub(in crate::cli) refused: usize,
 }
 
 #[derive(Deserialize)]
@@ -85,28 +85,28 @@ enum ContextLine {
 
 /// A turn with what is known of it.
 #[derive(Debug)]
-pub(super) struct Labelled {
-    pub(super) query: MenuQuery,
+pub(in crate::cli) struct Labelled {
+    pub(in crate::cli) query: MenuQuery,
     /// The places of the playbooks that are right.
-    pub(super) relevant: Vec<usize>,
+    pub(in crate::cli) relevant: Vec<usize>,
     /// The places of those that should not come first.
-    pub(super) negative: Vec<usize>,
-    pub(super) names_skill: bool,
+    pub(in crate::cli) negative: Vec<usize>,
+    pub(in crate::cli) names_skill: bool,
 }
 
 impl Labelled {
     /// The places of the playbooks that its catalogue must hold.
-    pub(super) fn held(&self) -> Vec<usize> {
+    pub(in crate::cli) fn held(&self) -> Vec<usize> {
         self.relevant.iter().chain(&self.negative).copied().collect()
     }
 
     /// Whether no playbook is right, so that there should be no menu.
-    pub(super) fn is_out_of_scope(&self) -> bool {
+    pub(in crate::cli) fn is_out_of_scope(&self) -> bool {
         self.relevant.is_empty() && self.negative.is_empty()
     }
 }
 
-pub(super) fn corpus(path: &Path) -> Result<Corpus, String> {
+pub(in crate::cli) fn corpus(path: &Path) -> Result<Corpus, String> {
     let lines: Vec<CorpusLine> = json_lines(path)?;
     let mut corpus = Corpus { playbooks: Vec::new(), places: HashMap::new(), cut: 0 };
     for (at, line) in lines.into_iter().enumerate() {
@@ -142,7 +142,7 @@ fn characters(text: &str, max: usize) -> String {
 }
 
 /// Adds the playbooks of an archive behind those of the corpus.
-pub(super) fn add_distractors(path: &Path, corpus: &mut Corpus) -> Result<Distractors, String> {
+pub(in crate::cli) fn add_distractors(path: &Path, corpus: &mut Corpus) -> Result<Distractors, String> {
     let wrong = |error: std::io::Error| format!("{}: {error}", escaped_path(path));
     let mut known: HashSet<Digest> = corpus.playbooks.iter().flat_map(|playbook| marks(playbook)).collect();
     let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).map_err(wrong)?));
@@ -195,7 +195,7 @@ fn marks(playbook: &Playbook) -> Vec<Digest> {
 }
 
 /// The turns of a set, and of other domains.
-pub(super) fn labelled(
+pub(in crate::cli) fn labelled(
     queries: &Path,
     background: Option<&Path>,
     corpus: &Corpus,

@@ -14,7 +14,7 @@ use crate::domain::playbook::Playbook;
 use crate::engine::builder::{Builder, Circumstances};
 use crate::engine::relevance::Evidence;
 use crate::engine::scratch::Scratch;
-use crate::engine::select::{evidence, select};
+use crate::engine::select::{examine, select};
 use crate::engine::snapshot::AgentIndex;
 
 /// The places that hits are counted in.
@@ -24,18 +24,18 @@ const PLACES: [usize; 3] = [1, 3, 6];
 const BINS: usize = 10;
 
 /// What turns are asked of.
-pub(super) struct Bench {
-    pub(super) builder: Builder,
-    pub(super) playbooks: Vec<Arc<Playbook>>,
-    pub(super) pool: Option<usize>,
-    pub(super) seed: u64,
-    pub(super) stray_share: StrayShare,
+pub(in crate::cli) struct Bench {
+    pub(in crate::cli) builder: Builder,
+    pub(in crate::cli) playbooks: Vec<Arc<Playbook>>,
+    pub(in crate::cli) pool: Option<usize>,
+    pub(in crate::cli) seed: u64,
+    pub(in crate::cli) stray_share: StrayShare,
 }
 
 /// What came of a turn.
 #[expect(clippy::struct_excessive_bools, reason = "what is so and what is not, counted one by one")]
-pub(super) struct Measured {
-    pub(super) names_skill: bool,
+pub(in crate::cli) struct Measured {
+    pub(in crate::cli) names_skill: bool,
     in_scope: bool,
     /// Whether it has playbooks that should not come first, and whether one did.
     near_miss: Option<bool>,
@@ -54,22 +54,19 @@ pub(super) struct Measured {
 }
 
 /// A catalogue: the places of its playbooks, ascending, and their indexes with the floor and without.
-struct Catalogue {
-    places: Vec<usize>,
+pub(in crate::cli) struct Catalogue {
+    pub(in crate::cli) places: Vec<usize>,
     floored: AgentIndex,
-    open: AgentIndex,
+    pub(in crate::cli) open: AgentIndex,
 }
 
 impl Bench {
-    pub(super) fn measure(&self, labelled: &[Labelled]) -> Result<Vec<Measured>, String> {
+    pub(in crate::cli) fn measure(&self, labelled: &[Labelled]) -> Result<Vec<Measured>, String> {
         let bar = ProgressBar::new(labelled.len() as u64);
-        let whole = match self.pool.filter(|pool| *pool < self.playbooks.len()) {
-            None => Some(self.catalogue((0..self.playbooks.len()).collect())?),
-            Some(_) => None,
-        };
+        let whole = self.whole()?;
         let own: Vec<Vec<usize>> =
             labelled.iter().filter(|turn| !turn.is_out_of_scope()).map(Labelled::held).collect();
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         let mut scratch = Scratch::default();
         let mut measured = Vec::with_capacity(labelled.len());
         let mut asked = 0;
@@ -94,8 +91,14 @@ impl Bench {
         Ok(measured)
     }
 
+    /// The catalogue of all playbooks, where turns are asked of all.
+    pub(in crate::cli) fn whole(&self) -> Result<Option<Catalogue>, String> {
+        let is_whole = self.pool.is_none_or(|pool| pool >= self.playbooks.len());
+        is_whole.then(|| self.catalogue((0..self.playbooks.len()).collect())).transpose()
+    }
+
     /// A random catalogue that holds these playbooks.
-    fn draw(&self, held: &[usize], random: &mut Random) -> Result<Catalogue, String> {
+    pub(in crate::cli) fn draw(&self, held: &[usize], random: &mut Random) -> Result<Catalogue, String> {
         let size = self.pool.unwrap_or(usize::MAX).min(self.playbooks.len());
         let mut places: BTreeSet<usize> = held.iter().copied().collect();
         while places.len() < size {
@@ -125,7 +128,7 @@ fn ask(catalogue: &Catalogue, turn: &Labelled, scratch: &mut Scratch) -> Result<
     let six = turn.query.clone().with_limit(PLACES[2]).map_err(|error| error.message)?;
     let ranking = select(&catalogue.open, &six, scratch);
     let is_right = |slug: usize| turn.relevant.contains(&slug);
-    let all = evidence(&catalogue.open, &turn.query, scratch);
+    let (all, _) = examine(&catalogue.open, &turn.query, scratch);
     let relevant: Vec<usize> =
         turn.relevant.iter().filter_map(|at| catalogue.places.binary_search(at).ok()).collect();
     let offered = |menu: &Menu| {
@@ -179,9 +182,13 @@ fn place(all: &[Evidence], relevant: &[usize], key: fn(&Evidence) -> f64) -> usi
 }
 
 /// Numbers that only look random, the same ones for a seed (`SplitMix64`; Steele, Lea and Flood, 2014).
-struct Random(u64);
+pub(in crate::cli) struct Random(u64);
 
 impl Random {
+    pub(in crate::cli) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -193,40 +200,40 @@ impl Random {
 
 /// The figures of some turns. Shares of nothing are null.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Figures {
-    pub(super) in_scope: usize,
-    pub(super) out_of_scope: usize,
-    pub(super) near_misses: usize,
+pub(in crate::cli) struct Figures {
+    pub(in crate::cli) in_scope: usize,
+    pub(in crate::cli) out_of_scope: usize,
+    pub(in crate::cli) near_misses: usize,
     #[serde(flatten)]
-    pub(super) hits: Hits,
+    pub(in crate::cli) hits: Hits,
     /// Of the near misses, those where the wrong playbook comes first.
-    pub(super) near_miss_on_top: Option<f64>,
+    pub(in crate::cli) near_miss_on_top: Option<f64>,
     /// Of the turns out of scope, those that get a menu.
-    pub(super) offered_out_of_scope: Option<f64>,
+    pub(in crate::cli) offered_out_of_scope: Option<f64>,
     /// Of the turns with a right playbook on the unfloored menu, those that have one on the menu.
-    pub(super) kept_in_scope: Option<f64>,
+    pub(in crate::cli) kept_in_scope: Option<f64>,
     /// The same of all turns in scope.
-    pub(super) kept_of_all: Option<f64>,
+    pub(in crate::cli) kept_of_all: Option<f64>,
     /// Lines of a menu, where there is one.
-    pub(super) items_mean: Option<f64>,
-    pub(super) ece: Option<f64>,
-    pub(super) us_per_select_p50: f64,
-    pub(super) us_per_select_p99: f64,
-    pub(super) lexical_alone: Hits,
-    pub(super) semantic_alone: Hits,
+    pub(in crate::cli) items_mean: Option<f64>,
+    pub(in crate::cli) ece: Option<f64>,
+    pub(in crate::cli) us_per_select_p50: f64,
+    pub(in crate::cli) us_per_select_p99: f64,
+    pub(in crate::cli) lexical_alone: Hits,
+    pub(in crate::cli) semantic_alone: Hits,
 }
 
 /// The share of turns in scope that have a right playbook among the first 1, 3 and 6.
 #[expect(clippy::struct_field_names, reason = "the names in the JSON")]
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Hits {
-    pub(super) hit_at_1: Option<f64>,
-    pub(super) hit_at_3: Option<f64>,
-    pub(super) hit_at_6: Option<f64>,
+pub(in crate::cli) struct Hits {
+    pub(in crate::cli) hit_at_1: Option<f64>,
+    pub(in crate::cli) hit_at_3: Option<f64>,
+    pub(in crate::cli) hit_at_6: Option<f64>,
 }
 
 impl Figures {
-    pub(super) fn of(measured: &[Measured], wanted: fn(&Measured) -> bool) -> Self {
+    pub(in crate::cli) fn of(measured: &[Measured], wanted: fn(&Measured) -> bool) -> Self {
         let turns: Vec<&Measured> = measured.iter().filter(|turn| wanted(turn)).collect();
         let inside: Vec<&Measured> = turns.iter().copied().filter(|turn| turn.in_scope).collect();
         let outside: Vec<&Measured> =
@@ -288,6 +295,6 @@ fn calibration_error(inside: &[&Measured], outside: &[&Measured]) -> Option<f64>
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of turns are far below 2^52")]
-fn count(count: usize) -> f64 {
+pub(in crate::cli) fn count(count: usize) -> f64 {
     count as f64
 }

@@ -1,7 +1,7 @@
 //! `maitred eval`: how well menus answer labelled turns, by the selection that the server makes.
 
-mod data;
-mod measure;
+pub(super) mod data;
+pub(super) mod measure;
 mod report;
 
 use std::path::PathBuf;
@@ -52,6 +52,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "SHARE", default_value = "0.01", env = "MAITRED_STRAY_SHARE")]
     stray_share: StrayShare,
 
+    /// Probabilities and floors to measure instead of the built-in ones, as `calibrate` writes them.
+    #[arg(long, value_name = "FILE", env = "MAITRED_CALIBRATION")]
+    calibration: Option<PathBuf>,
+
     /// A model to measure instead of the built-in one.
     #[arg(long, value_name = "DIR", env = "MAITRED_MODEL")]
     model: Option<PathBuf>,
@@ -71,7 +75,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
     let model_id = embedder.about().id.to_string();
     let bench = Bench {
-        builder: Builder::new(embedder),
+        builder: Builder::new(embedder).with_calibration(model::calibration(args.calibration.as_deref())?),
         playbooks: corpus.playbooks.iter().map(Arc::clone).collect(),
         pool: args.pool.map(|pool| pool as usize),
         seed: args.seed,

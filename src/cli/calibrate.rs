@@ -1,0 +1,247 @@
+//! `maitred calibrate`: fits the probabilities and the floor to labelled turns, and says what that is worth on turns that
+//! were kept aside.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use comfy_table::Table;
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use super::eval::data::{self, Corpus, Half, Labelled};
+use super::eval::measure::{Bench, Figures, Random, count};
+use super::{Outcome, print, show};
+use crate::domain::agent::StrayShare;
+use crate::domain::playbook::{Playbook, PlaybookParts};
+use crate::domain::text::escaped_path;
+use crate::engine::builder::Builder;
+use crate::engine::calibrate::{Example, fit};
+use crate::engine::calibration::{Calibration, Reliability, Turns, shipped};
+use crate::engine::embed::builtin;
+use crate::engine::scratch::Scratch;
+use crate::engine::select::examine;
+use crate::store::model;
+
+/// Candidates of a turn that are kept for the fit, besides the right ones.
+const CANDIDATES: usize = 12;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Playbooks, as for `eval`. Repeatable, each with its --queries.
+    #[arg(long, value_name = "FILE", required = true)]
+    corpus: Vec<PathBuf>,
+
+    /// Labelled turns, as for `eval`. Half of them, by a hash of their ids, is fitted on, the other half is kept aside.
+    #[arg(long, value_name = "FILE", required = true)]
+    queries: Vec<PathBuf>,
+
+    /// Turns of other domains, as for `eval`; split in the same way.
+    #[arg(long, value_name = "FILE")]
+    background: Option<PathBuf>,
+
+    /// The sizes of catalogues to fit for: random ones of N playbooks; 0 means all of a corpus. Repeatable.
+    #[arg(long, value_name = "N", default_values_t = [9, 30, 0])]
+    pool: Vec<usize>,
+
+    /// Fits for the same playbooks without their bodies, too.
+    #[arg(long)]
+    without_bodies: bool,
+
+    /// The model whose cosines count, instead of the built-in one.
+    #[arg(long, value_name = "DIR", env = "MAITRED_MODEL")]
+    model: Option<PathBuf>,
+
+    /// Where to write the calibration: give it to `serve`, `select` and `eval` as --calibration.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A set of turns with the playbooks that they are asked of.
+struct Set {
+    corpus: Corpus,
+    tune: Vec<Labelled>,
+    report: Vec<Labelled>,
+}
+
+/// Means over sets and sizes of catalogues, on the turns that were kept aside.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Means {
+    hit_at_1: f64,
+    hit_at_3: f64,
+    hit_at_6: f64,
+    offered_out_of_scope: f64,
+    kept_in_scope: f64,
+    ece: f64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    out: String,
+    turns: Turns,
+    before: Means,
+    after: Means,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    if args.corpus.len() != args.queries.len() {
+        let (corpora, queries) = (args.corpus.len(), args.queries.len());
+        return Err(format!(
+            "--corpus is given {corpora} times and --queries {queries}: give one of each for a set"
+        ));
+    }
+    let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
+    let model_id = embedder.about().id.to_string();
+    let sets = read(args)?;
+    let builder = |calibration: &Arc<Calibration>| {
+        Builder::new(Arc::clone(&embedder)).with_calibration(Arc::clone(calibration))
+    };
+    let bar = ProgressBar::new((sets.len() * args.pool.len() * 3) as u64);
+    let mut examples = Vec::new();
+    for set in &sets {
+        for pool in &args.pool {
+            gather(&bench(builder(shipped()), set, *pool), &set.tune, &mut examples)?;
+            bar.inc(1);
+        }
+    }
+    let turns = Turns {
+        in_scope: sets.iter().flat_map(|set| &set.tune).filter(|turn| !turn.relevant.is_empty()).count(),
+        out_of_scope: sets.iter().flat_map(|set| &set.tune).filter(|turn| turn.is_out_of_scope()).count(),
+    };
+    let mut calibration = Calibration {
+        model_id,
+        turns,
+        reliability: Reliability::default(),
+        semantic: fit(&examples, true)?,
+        lexical: fit(&examples, false)?,
+    };
+    let means = |calibration: &Calibration| {
+        let calibration = Arc::new(calibration.clone());
+        let mut all = Vec::new();
+        for set in &sets {
+            for pool in &args.pool {
+                let measured = bench(builder(&calibration), set, *pool).measure(&set.report)?;
+                all.push(Figures::of(&measured, |turn| !turn.names_skill));
+                bar.inc(1);
+            }
+        }
+        Ok::<_, String>(mean(&all))
+    };
+    let (before, after) = (means(shipped())?, means(&calibration)?);
+    bar.finish_and_clear();
+    let Means { offered_out_of_scope, kept_in_scope, ece, .. } = after;
+    calibration.reliability = Reliability { offered_out_of_scope, kept_in_scope, ece };
+    let written = fs::write(&args.out, calibration.to_json());
+    written.map_err(|error| format!("{}: {error}", escaped_path(&args.out)))?;
+    let report = Report { out: escaped_path(&args.out), turns, before, after };
+    print(&if args.json { show::json(&report) } else { table(&report) })
+}
+
+fn read(args: &Args) -> Result<Vec<Set>, String> {
+    let mut sets = Vec::new();
+    for (path, queries) in args.corpus.iter().zip(&args.queries) {
+        for without_bodies in [false, true] {
+            let mut corpus = data::corpus(path)?;
+            if without_bodies {
+                if !args.without_bodies || corpus.playbooks.iter().all(|playbook| playbook.body().is_empty())
+                {
+                    continue;
+                }
+                corpus.playbooks = bare(&corpus.playbooks)?;
+            }
+            let turns = |half| data::labelled(queries, args.background.as_deref(), &corpus, half);
+            let (tune, report) = (turns(Half::Tune)?, turns(Half::Report)?);
+            sets.push(Set { corpus, tune, report });
+        }
+    }
+    Ok(sets)
+}
+
+/// The same playbooks without their bodies.
+fn bare(playbooks: &[Arc<Playbook>]) -> Result<Vec<Arc<Playbook>>, String> {
+    let bare = playbooks.iter().map(|playbook| {
+        let parts = PlaybookParts { body: String::new(), ..playbook.parts().clone() };
+        Playbook::new(parts).map(Arc::new).map_err(|error| format!("{error:?}"))
+    });
+    bare.collect()
+}
+
+fn bench(builder: Builder, set: &Set, pool: usize) -> Bench {
+    Bench {
+        builder,
+        playbooks: set.corpus.playbooks.clone(),
+        pool: (pool > 0).then_some(pool),
+        seed: 1,
+        stray_share: StrayShare::DEFAULT,
+    }
+}
+
+/// The evidence of some turns. Each kind of turn of a bench weighs as much as any other.
+fn gather(bench: &Bench, turns: &[Labelled], examples: &mut Vec<Example>) -> Result<(), String> {
+    let wanted =
+        |turn: &&Labelled| !turn.names_skill && (turn.is_out_of_scope() || !turn.relevant.is_empty());
+    let turns: Vec<&Labelled> = turns.iter().filter(wanted).collect();
+    let inside = turns.iter().filter(|turn| !turn.relevant.is_empty()).count();
+    let mut scratch = Scratch::default();
+    let mut random = Random::new(bench.seed);
+    let whole = bench.whole()?;
+    for turn in &turns {
+        let drawn = if whole.is_none() { Some(bench.draw(&turn.held(), &mut random)?) } else { None };
+        let catalogue = whole.as_ref().or(drawn.as_ref()).expect("there is one of the two");
+        let (evidence, occasion) = examine(&catalogue.open, &turn.query, &mut scratch);
+        let fit = &shipped().semantic;
+        let judged = evidence.into_iter().zip(&catalogue.places).filter(|(evidence, _)| !evidence.is_none());
+        let mut candidates: Vec<_> =
+            judged.map(|(evidence, place)| (evidence, turn.relevant.contains(place))).collect();
+        candidates.sort_by(|(a, _), (b, _)| b.score(fit, occasion).total_cmp(&a.score(fit, occasion)));
+        let mut rank = 0;
+        candidates.retain(|(_, right)| {
+            rank += 1;
+            *right || rank <= CANDIDATES
+        });
+        let alike = if turn.relevant.is_empty() { turns.len() - inside } else { inside };
+        examples.push(Example { candidates, occasion, weight: 1.0 / count(alike) });
+    }
+    Ok(())
+}
+
+fn mean(all: &[Figures]) -> Means {
+    let of = |figure: fn(&Figures) -> Option<f64>| {
+        let known: Vec<f64> = all.iter().filter_map(figure).collect();
+        known.iter().sum::<f64>() / count(known.len().max(1))
+    };
+    Means {
+        hit_at_1: of(|f| f.hits.hit_at_1),
+        hit_at_3: of(|f| f.hits.hit_at_3),
+        hit_at_6: of(|f| f.hits.hit_at_6),
+        offered_out_of_scope: of(|f| f.offered_out_of_scope),
+        kept_in_scope: of(|f| f.kept_in_scope),
+        ece: of(|f| f.ece),
+    }
+}
+
+fn table(report: &Report) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.set_header(["on the turns kept aside", "before", "after"]);
+    let mut row = |what: &str, figure: fn(&Means) -> f64| {
+        let cells = [&report.before, &report.after].map(|means| format!("{:.3}", figure(means)));
+        table.add_row([what, &cells[0], &cells[1]]);
+    };
+    row("right one first", |means| means.hit_at_1);
+    row("right one among three", |means| means.hit_at_3);
+    row("right one among six", |means| means.hit_at_6);
+    row("menus out of scope", |means| means.offered_out_of_scope);
+    row("kept above the floor", |means| means.kept_in_scope);
+    row("expected calibration error", |means| means.ece);
+    let Turns { in_scope, out_of_scope } = report.turns;
+    format!(
+        "fitted on {in_scope} turns in scope and {out_of_scope} out of scope\n{table}\nwritten to {}\n",
+        report.out
+    )
+}
