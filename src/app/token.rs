@@ -212,6 +212,7 @@ mod tests {
             digest: Digest::of_parts([[u8::try_from(i).unwrap()].as_slice()]),
             reason: MenuReason::AlwaysOn,
             scores: Scores::default(),
+            near_duplicates: Vec::new(),
         });
         Menu { items: items.collect(), ..Menu::default() }
     }

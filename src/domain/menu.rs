@@ -43,6 +43,8 @@ pub struct MenuItem {
     pub reason: Reason,
     /// The evidence.
     pub scores: Scores,
+    /// Playbooks that say nearly the same, for which this one stands.
+    pub near_duplicates: Vec<Slug>,
 }
 
 /// Why a playbook is on a menu.
@@ -86,13 +88,15 @@ pub struct Omitted {
     pub triggered: usize,
     /// Ones above the floor.
     pub semantic: usize,
+    /// Ones above the floor that say nearly the same as one on the menu.
+    pub near_duplicate: usize,
 }
 
 impl Omitted {
     /// All of them.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.always_on + self.triggered + self.semantic
+        self.always_on + self.triggered + self.semantic + self.near_duplicate
     }
 }
 
@@ -118,4 +122,6 @@ pub enum Exclusion {
     ExplicitOnly,
     /// The caller's list does not contain it.
     NotAllowed,
+    /// One that says nearly the same is on the menu.
+    NearDuplicate,
 }

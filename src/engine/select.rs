@@ -102,17 +102,51 @@ fn propose(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     proposed.dedup();
 }
 
+/// A menu in the making.
+struct Composition<'a> {
+    judge: &'a Judge<'a>,
+    menu: Menu,
+    placed: Vec<PlaybookOrd>,
+    left_out: Vec<(Candidate, Exclusion)>,
+}
+
+impl Composition<'_> {
+    /// Puts a candidate on the menu while it has fewer than `limit` lines; returns whether it did.
+    fn offer(&mut self, candidate: Candidate, limit: usize, reason: impl FnOnce() -> Reason) -> bool {
+        if self.menu.items.len() >= limit {
+            self.left_out.push((candidate, Exclusion::NoPlace));
+            return false;
+        }
+        self.menu.items.push(item(self.judge.index, candidate, reason()));
+        self.placed.push(candidate.ord);
+        true
+    }
+
+    /// The same for one that relevance alone speaks for: it does not stand beside one that says nearly the same, which is
+    /// told of it.
+    fn offer_ranked(&mut self, candidate: Candidate, limit: usize) {
+        let index = self.judge.index;
+        let twin = self.placed.iter().position(|other| index.are_near_duplicates(*other, candidate.ord));
+        if let Some(twin) = twin {
+            self.menu.items[twin].near_duplicates.push(index.at(candidate.ord).slug().clone());
+            self.menu.omitted.near_duplicate += 1;
+            self.left_out.push((candidate, Exclusion::NearDuplicate));
+            return;
+        }
+        let probability = candidate.scores.probability;
+        if !self.offer(candidate, limit, || Reason::Semantic { probability }) {
+            self.menu.omitted.semantic += 1;
+        }
+    }
+}
+
 fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: Candidates) -> Menu {
     let index = judge.index;
-    let mut menu = Menu { semantic: judge.semantic, ..Menu::default() };
-    let mut left_out = Vec::new();
+    let menu = Menu { semantic: judge.semantic, ..Menu::default() };
+    let mut made = Composition { judge, menu, placed: Vec::new(), left_out: Vec::new() };
     for candidate in candidates.always_on {
-        if menu.items.len() < query.menu_limit() {
-            menu.items.push(item(index, candidate, Reason::AlwaysOn));
-        } else {
-            menu.omitted.always_on += 1;
-            left_out.push((candidate, Exclusion::NoPlace));
-        }
+        let placed = made.offer(candidate, query.menu_limit(), || Reason::AlwaysOn);
+        made.menu.omitted.always_on += usize::from(!placed);
     }
     // The most probable playbook of all keeps a place, whether a trigger names it or not.
     let is_first =
@@ -120,24 +154,15 @@ fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: 
     let kept = usize::from(candidates.ranked.first().is_some_and(is_first));
     let for_triggered = query.menu_limit().saturating_sub(kept);
     for candidate in candidates.triggered {
-        if menu.items.len() < for_triggered {
-            let reason = trigger_reason(index, query, scratch, candidate.ord);
-            menu.items.push(item(index, candidate, reason));
-        } else {
-            menu.omitted.triggered += 1;
-            left_out.push((candidate, Exclusion::NoPlace));
-        }
+        let reason = || trigger_reason(index, query, scratch, candidate.ord);
+        made.menu.omitted.triggered += usize::from(!made.offer(candidate, for_triggered, reason));
     }
-    let with_kept = (menu.items.len() + kept).min(query.menu_limit());
+    let with_kept = (made.menu.items.len() + kept).min(query.menu_limit());
+    let for_ranked = query.top_up_limit().max(with_kept);
     for candidate in candidates.ranked {
-        let probability = candidate.scores.probability;
-        if menu.items.len() < query.top_up_limit().max(with_kept) {
-            menu.items.push(item(index, candidate, Reason::Semantic { probability }));
-        } else {
-            menu.omitted.semantic += 1;
-            left_out.push((candidate, Exclusion::NoPlace));
-        }
+        made.offer_ranked(candidate, for_ranked);
     }
+    let Composition { mut menu, left_out, .. } = made;
     if query.explain() {
         menu.considered = explain(judge, query, left_out, &menu);
     }
@@ -153,6 +178,7 @@ fn item(index: &AgentIndex, candidate: Candidate, reason: Reason) -> MenuItem {
         digest: playbook.digest(),
         reason,
         scores: candidate.scores,
+        near_duplicates: Vec::new(),
     }
 }
 
@@ -196,7 +222,9 @@ fn explain(
     });
     let mut all: Vec<_> = left_out.into_iter().chain(rest).collect();
     all.sort_by(|(a, excluded_a), (b, excluded_b)| {
-        let qualified = |exclusion: &Exclusion| u8::from(*exclusion != Exclusion::NoPlace);
+        let qualified = |exclusion: &Exclusion| {
+            u8::from(!matches!(exclusion, Exclusion::NoPlace | Exclusion::NearDuplicate))
+        };
         qualified(excluded_a).cmp(&qualified(excluded_b)).then_with(|| by_relevance(a, b))
     });
     all.truncate(CONSIDERED_MAX);

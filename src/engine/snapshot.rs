@@ -130,6 +130,11 @@ impl AgentIndex {
         &self.embedder
     }
 
+    /// Whether two playbooks say nearly the same: in the words of one description, or in nearly the same words.
+    pub(super) fn are_near_duplicates(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
+        self.at(one).description() == self.at(other).description() || self.vectors.are_near(one, other)
+    }
+
     pub(super) fn at(&self, ord: PlaybookOrd) -> &Playbook {
         self.contents[ord.index()].playbook()
     }

@@ -12,6 +12,7 @@ use aho_corasick::AhoCorasick;
 
 use super::ord::PlaybookOrd;
 use super::terms::is_spaceless;
+use super::window::is_read;
 use crate::domain::agent::TriggerMatch;
 use crate::domain::limits::FOUND_IN_CHARS_MAX;
 use crate::domain::text::fold;
@@ -72,7 +73,8 @@ impl TriggerIndex {
         Ok(Self { automaton, owners: patterns.into_values().collect(), mode })
     }
 
-    /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence.
+    /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence. Of a long turn only its head
+    /// and its tail count, as for relevance: a pasted log holds every common word.
     pub fn find(&self, folded: &str, hits: &mut TriggerHits) {
         hits.begin(self.owners.len());
         if self.owners.is_empty() {
@@ -80,10 +82,11 @@ impl TriggerIndex {
         }
         for found in self.automaton.find_overlapping_iter(folded) {
             let pattern = found.pattern().as_usize();
-            if hits.is_seen(pattern) || !self.is_valid(folded, found.start(), found.end()) {
+            let span = (found.start(), found.end());
+            if hits.is_seen(pattern) || !is_read(folded, span) || !self.is_valid(folded, span.0, span.1) {
                 continue;
             }
-            hits.add(pattern, (found.start(), found.end()), &self.owners[pattern]);
+            hits.add(pattern, span, &self.owners[pattern]);
             if hits.seen_count() == self.owners.len() {
                 break;
             }

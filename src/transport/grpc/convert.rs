@@ -119,7 +119,7 @@ fn menu_item(item: MenuItem, explain: bool) -> proto::MenuItem {
         description: item.description,
         reason: Some(proto::Reason { kind: Some(kind) }),
         scores: explain.then(|| scores(item.scores)),
-        near_duplicates: Vec::new(),
+        near_duplicates: item.near_duplicates.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -143,7 +143,7 @@ fn omitted(omitted: Omitted) -> proto::Omitted {
         always_on: count(omitted.always_on),
         triggered: count(omitted.triggered),
         semantic: count(omitted.semantic),
-        near_duplicate: 0,
+        near_duplicate: count(omitted.near_duplicate),
     }
 }
 
@@ -153,6 +153,7 @@ fn considered(considered: &Considered) -> proto::Considered {
         Exclusion::NoPlace => proto::Exclusion::NoPlace,
         Exclusion::ExplicitOnly => proto::Exclusion::ExplicitOnly,
         Exclusion::NotAllowed => proto::Exclusion::NotAllowed,
+        Exclusion::NearDuplicate => proto::Exclusion::NearDuplicate,
     };
     proto::Considered {
         slug: considered.slug.to_string(),
