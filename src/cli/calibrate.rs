@@ -1,6 +1,7 @@
 //! `maitred calibrate`: fits the probabilities and the floor to labelled turns, and says what that is worth on turns that
 //! were kept aside.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::eval::data::{self, Corpus, Half, Labelled};
-use super::eval::measure::{Bench, Figures, Random, count};
+use super::labelled::data::{self, Corpus, Half, Labelled};
+use super::labelled::measure::{Bench, Figures, count};
 use super::{Outcome, print, show};
 use crate::domain::agent::StrayShare;
 use crate::domain::playbook::{Playbook, PlaybookParts};
@@ -20,7 +21,6 @@ use crate::engine::builder::Builder;
 use crate::engine::calibrate::{Example, fit};
 use crate::engine::calibration::{Calibration, Reliability, Turns, shipped};
 use crate::engine::embed::builtin;
-use crate::engine::scratch::Scratch;
 use crate::engine::select::examine;
 use crate::store::model;
 
@@ -109,10 +109,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             bar.inc(1);
         }
     }
-    let turns = Turns {
-        in_scope: sets.iter().flat_map(|set| &set.tune).filter(|turn| !turn.relevant.is_empty()).count(),
-        out_of_scope: sets.iter().flat_map(|set| &set.tune).filter(|turn| turn.is_out_of_scope()).count(),
-    };
+    let turns = fitted_on(&sets);
     let mut calibration = Calibration {
         model_id,
         turns,
@@ -181,19 +178,29 @@ fn bench(builder: Builder, set: &Set, pool: usize) -> Bench {
     }
 }
 
+/// Whether a turn says something of probabilities: near misses without a right playbook and turns that name theirs do not.
+fn is_fitted_on(turn: &Labelled) -> bool {
+    !turn.names_skill && (turn.is_out_of_scope() || !turn.relevant.is_empty())
+}
+
+/// The distinct turns that are fitted on: a set with and without bodies has each twice, and every set the background.
+fn fitted_on(sets: &[Set]) -> Turns {
+    let fitted = sets.iter().flat_map(|set| &set.tune).filter(|turn| is_fitted_on(turn));
+    let (outside, inside): (Vec<&Labelled>, Vec<&Labelled>) = fitted.partition(|turn| turn.is_out_of_scope());
+    let distinct = |turns: Vec<&Labelled>| {
+        turns.into_iter().map(|turn| turn.query.turn()).collect::<BTreeSet<_>>().len()
+    };
+    Turns { in_scope: distinct(inside), out_of_scope: distinct(outside) }
+}
+
 /// The evidence of some turns. Each kind of turn of a bench weighs as much as any other.
 fn gather(bench: &Bench, turns: &[Labelled], examples: &mut Vec<Example>) -> Result<(), String> {
     let wanted =
         |turn: &&Labelled| !turn.names_skill && (turn.is_out_of_scope() || !turn.relevant.is_empty());
     let turns: Vec<&Labelled> = turns.iter().filter(wanted).collect();
     let inside = turns.iter().filter(|turn| !turn.relevant.is_empty()).count();
-    let mut scratch = Scratch::default();
-    let mut random = Random::new(bench.seed);
-    let whole = bench.whole()?;
-    for turn in &turns {
-        let drawn = if whole.is_none() { Some(bench.draw(&turn.held(), &mut random)?) } else { None };
-        let catalogue = whole.as_ref().or(drawn.as_ref()).expect("there is one of the two");
-        let (evidence, occasion) = examine(&catalogue.open, &turn.query, &mut scratch);
+    bench.for_each(turns.iter().copied(), &mut |turn, catalogue, scratch| {
+        let (evidence, occasion) = examine(&catalogue.open, &turn.query, scratch);
         let fit = &shipped().semantic;
         let judged = evidence.into_iter().zip(&catalogue.places).filter(|(evidence, _)| !evidence.is_none());
         let mut candidates: Vec<_> =
@@ -206,8 +213,8 @@ fn gather(bench: &Bench, turns: &[Labelled], examples: &mut Vec<Example>) -> Res
         });
         let alike = if turn.relevant.is_empty() { turns.len() - inside } else { inside };
         examples.push(Example { candidates, occasion, weight: 1.0 / count(alike) });
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn mean(all: &[Figures]) -> Means {

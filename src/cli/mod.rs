@@ -6,6 +6,7 @@ mod client;
 mod distill;
 mod embed;
 mod eval;
+mod labelled;
 mod select;
 mod serve;
 mod show;

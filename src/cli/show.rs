@@ -243,7 +243,10 @@ fn why(item: &proto::MenuItem) -> String {
                 });
             format!("trigger {}", shown.collect::<Vec<_>>().join(", "))
         }
-        Some(Kind::Semantic(_)) => "relevance".to_owned(),
+        Some(Kind::Semantic(_)) if item.near_duplicates.is_empty() => "relevance".to_owned(),
+        Some(Kind::Semantic(_)) => {
+            format!("relevance; says nearly the same as {}", item.near_duplicates.join(", "))
+        }
         Some(Kind::AlwaysOn(_)) | None => "always on".to_owned(),
     }
 }

@@ -188,7 +188,7 @@ mod tests {
     /// Turns whose right playbook has the most strength, beside turns where no playbook has much.
     fn examples() -> Vec<Example> {
         let evidence = |strength: f32| Evidence { strength, coverage: strength / 2.0, ..Evidence::default() };
-        let occasion = Occasion::new(6.0, 30.0);
+        let occasion = Occasion::new(6.0, 30);
         let noise = |at: u16| f32::from(at * 37 % 50) / 100.0;
         let inside = (0..200).map(|at| Example {
             candidates: vec![(evidence(0.8 + noise(at)), true), (evidence(0.4 + noise(at + 7)), false)],

@@ -28,7 +28,12 @@ pub(super) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(index: &'a AgentIndex, turn: &'a TurnVector, scratch: &'a Scratch) -> Self {
+    pub(super) fn new(
+        index: &'a AgentIndex,
+        query: &MenuQuery,
+        turn: &'a TurnVector,
+        scratch: &'a Scratch,
+    ) -> Self {
         let semantic = match turn.outcome {
             _ if index.vectors.is_missing() => SemanticState::Unavailable,
             Outcome::Failed => SemanticState::Unavailable,
@@ -40,7 +45,11 @@ impl<'a> Judge<'a> {
         let background = turn.map_or(0.0, |turn| {
             relevance::background(vectors.mean_cosine(turn), vectors.count(), index.scale.mean)
         });
-        let occasion = Occasion::new(scratch.lexical.term_count(), vectors.count());
+        let playbooks = match query.allowed().len() {
+            0 => index.contents.len(),
+            allowed => allowed.min(index.contents.len()),
+        };
+        let occasion = Occasion::new(scratch.lexical.term_count(), playbooks);
         let fit = index.calibration.fit(turn.is_some() && !vectors.is_missing());
         let verdict = Verdict::of(&[], fit, occasion);
         Self { index, semantic, lexical: &scratch.lexical, turn, background, fit, occasion, verdict }

@@ -85,9 +85,9 @@ pub fn background(mean: f32, playbook_count: f32, unrelated: f32) -> f32 {
 impl Occasion {
     /// A turn of so many terms, a catalogue of so many playbooks.
     #[must_use]
-    pub fn new(terms: f32, playbooks: f32) -> Self {
-        let ln = |count: f32| f64::from(count.max(1.0)).ln();
-        Self { ln_terms: ln(terms), ln_playbooks: ln(playbooks) }
+    pub fn new(terms: f32, playbooks: usize) -> Self {
+        let playbooks = f64::from(u32::try_from(playbooks).unwrap_or(u32::MAX));
+        Self { ln_terms: f64::from(terms.max(1.0)).ln(), ln_playbooks: playbooks.max(1.0).ln() }
     }
 }
 
@@ -175,11 +175,11 @@ mod tests {
     fn score(strength: f32, coverage: f32, lift: Option<f32>) -> f64 {
         let near = lift.map(|lift| Nearness { cosine: 0.0, lift });
         let evidence = Evidence { strength, coverage, near, ..Evidence::default() };
-        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30.0))
+        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30))
     }
 
     fn verdict(best: &[f64]) -> Verdict {
-        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30.0))
+        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30))
     }
 
     #[test]

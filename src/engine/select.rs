@@ -53,7 +53,7 @@ fn compare(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     propose(index, query, turn, scratch);
     let mut stopwatch = scratch.stopwatch.clone();
     let mut fits = std::mem::take(&mut scratch.fits);
-    let mut judge = Judge::new(index, turn, scratch);
+    let mut judge = Judge::new(index, query, turn, scratch);
     stopwatch.end(Stage::Nearest);
     judge.decide(query, &scratch.proposed, &mut fits);
     let candidates = Candidates::collect(&judge, query, scratch, &fits);
@@ -70,7 +70,7 @@ pub fn examine(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> 
     turn.embed(&*index.embedder, query, &mut scratch.embed);
     fold_turn(query, scratch);
     index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
-    let judge = Judge::new(index, &turn, scratch);
+    let judge = Judge::new(index, query, &turn, scratch);
     let all = (0..).map(PlaybookOrd::new).take(index.contents.len()).map(|ord| judge.evidence(ord)).collect();
     (all, judge.occasion)
 }

@@ -1,7 +1,8 @@
 //! Long turns to the part of them that relevance reads.
 //!
 //! A pasted log may be a hundred times the request that stands above or below it, and holds every common word. Relevance
-//! reads the head and the tail, and triggers fire nowhere else. **Cost**: constant.
+//! reads the head and the tail, and of what lies between the strongest pieces at a low weight; triggers fire in the head
+//! and the tail alone, and elsewhere are evidence as other words are. **Cost**: constant.
 
 use crate::domain::text::prefix_bytes;
 
@@ -24,7 +25,14 @@ pub fn head_and_tail(folded: &str) -> (&str, &str) {
     (prefix_bytes(folded, HEAD_BYTES), &folded[tail_start..])
 }
 
-/// Whether relevance reads this part of `folded`: any of a short text, the head and the tail of a long one.
+/// What lies between the head and the tail; nothing in a short text.
+#[must_use]
+pub fn middle(folded: &str) -> &str {
+    let (head, tail) = head_and_tail(folded);
+    &folded[head.len()..folded.len() - tail.len()]
+}
+
+/// Whether this part of `folded` is read in full: any of a short text, the head and the tail of a long one.
 #[must_use]
 pub fn is_read(folded: &str, (start, end): (usize, usize)) -> bool {
     let (head, tail) = head_and_tail(folded);
@@ -48,11 +56,12 @@ mod tests {
 
     #[test]
     fn short_turns_are_whole_and_long_ones_keep_both_ends() {
-        assert_eq!(head_and_tail("short"), ("short", ""));
+        assert_eq!((head_and_tail("short"), middle("short")), (("short", ""), ""));
         let long = format!("begin {} end", "猫".repeat(10_000));
         let (head, tail) = head_and_tail(&long);
         assert!(head.starts_with("begin") && head.len() <= HEAD_BYTES);
         assert!(tail.ends_with("end") && tail.len() <= TAIL_BYTES);
+        assert_eq!([head, middle(&long), tail].concat(), long);
         let (head, tail) = embedded_ends(&long);
         assert!(
             head.starts_with("begin")

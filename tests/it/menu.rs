@@ -290,8 +290,12 @@ fn long_turns_are_served_and_both_ends_count() {
     // What a paste happens to contain is no trigger; what stands above or below it is.
     let paste = format!("{log}lunch order, edit a document, pdf form\n{log}");
     check(&index, &paste, "");
-    check(&index, &format!("{paste}the invoice is overdue"), "late-invoice (overdue)");
-    check(&index, &format!("the invoice is overdue\n{paste}"), "late-invoice (overdue)");
+    for turn in [format!("{paste}the invoice is overdue"), format!("the invoice is overdue\n{paste}")] {
+        let menu = menu(&index, &turn, 0);
+        assert_eq!(menu.items[0].slug.as_str(), "late-invoice");
+        let by_trigger = menu.items.iter().filter(|item| matches!(item.reason, Reason::Trigger { .. }));
+        assert_eq!(by_trigger.count(), 1, "what a paste contains is evidence at most: {}", shown(&menu));
+    }
 }
 
 #[test]

@@ -1,16 +1,14 @@
 //! `maitred eval`: how well menus answer labelled turns, by the selection that the server makes.
 
-pub(super) mod data;
-pub(super) mod measure;
 mod report;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use data::Half;
-use measure::{Bench, Figures};
 use report::Report;
 
+use super::labelled::data::{self, Half};
+use super::labelled::measure::{Bench, Figures};
 use super::{Outcome, print, show};
 use crate::domain::agent::StrayShare;
 use crate::engine::builder::Builder;

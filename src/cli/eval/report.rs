@@ -4,8 +4,8 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
-use super::data::{Distractors, Half};
-use super::measure::{Figures, Hits};
+use crate::cli::labelled::data::{Distractors, Half};
+use crate::cli::labelled::measure::{Figures, Hits};
 
 #[derive(Serialize)]
 pub(super) struct Report {

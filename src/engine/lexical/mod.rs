@@ -11,6 +11,7 @@
 //! Everything but the sum is computed at build time: a posting is a playbook and its share of the score.
 //! **Cost** of a score: a hash look-up a term, an addition a posting, no allocation once the scratch has grown.
 
+mod middle;
 mod scores;
 
 use std::collections::HashMap;
@@ -161,6 +162,7 @@ impl Lexical {
     pub fn score(&self, folded: &str, recent: &[String], buffer: &mut String, scores: &mut LexicalScores) {
         scores.begin(self.capacities.len());
         self.collect(folded, 1.0, scores);
+        self.collect_middle(window::middle(folded), scores);
         for turn in recent.iter().rev() {
             buffer.clear();
             fold_into(turn, buffer);

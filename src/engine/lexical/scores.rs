@@ -14,6 +14,8 @@ pub struct LexicalScores {
     pub(super) known: Vec<(u32, f32)>,
     /// The turn's terms that the index does not know, hashed, so that a repeated one counts once.
     pub(super) unknown: Vec<(u64, f32)>,
+    /// The terms of a piece of a long turn.
+    pub(super) piece: Vec<u32>,
     /// The informative weight of all terms of the turn.
     pub(super) total_weight: f32,
     /// How many distinct terms the turn has, those of recent turns by their weight.

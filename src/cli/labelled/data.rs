@@ -61,6 +61,7 @@ pub(in crate::cli) struct Distractors {
 
 #[derive(Deserialize)]
 struct QueryLine {
+    /// Which half the turn is in.
     id: String,
     text: String,
     #[serde(default)]
@@ -135,6 +136,11 @@ pub(in crate::cli) fn corpus(path: &Path) -> Result<Corpus, String> {
 /// A name by place: what a corpus calls its playbooks may break the name rule.
 fn slug(at: usize) -> Result<Slug, String> {
     Slug::parse(&format!("p{at:06}")).map_err(|error| error.to_string())
+}
+
+/// The place that a name was made from.
+pub(in crate::cli) fn place(slug: &Slug) -> Option<usize> {
+    slug.as_str().strip_prefix('p')?.parse().ok()
 }
 
 fn characters(text: &str, max: usize) -> String {

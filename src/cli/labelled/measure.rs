@@ -7,9 +7,9 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::data::Labelled;
+use super::data::{self, Labelled};
 use crate::domain::agent::{AgentSettings, StrayShare, Untriggered};
-use crate::domain::menu::Menu;
+use crate::domain::menu::{Menu, MenuItem};
 use crate::domain::playbook::Playbook;
 use crate::engine::builder::{Builder, Circumstances};
 use crate::engine::relevance::Evidence;
@@ -63,42 +63,42 @@ pub(in crate::cli) struct Catalogue {
 impl Bench {
     pub(in crate::cli) fn measure(&self, labelled: &[Labelled]) -> Result<Vec<Measured>, String> {
         let bar = ProgressBar::new(labelled.len() as u64);
-        let whole = self.whole()?;
-        let own: Vec<Vec<usize>> =
-            labelled.iter().filter(|turn| !turn.is_out_of_scope()).map(Labelled::held).collect();
-        let mut random = Random::new(self.seed);
-        let mut scratch = Scratch::default();
         let mut measured = Vec::with_capacity(labelled.len());
-        let mut asked = 0;
-        for turn in labelled {
-            let drawn = if whole.is_none() {
-                let held = if turn.is_out_of_scope() {
-                    // Asked of catalogues as the others are.
-                    asked += 1;
-                    own.get(asked % own.len().max(1)).cloned().unwrap_or_default()
-                } else {
-                    turn.held()
-                };
-                Some(self.draw(&held, &mut random)?)
-            } else {
-                None
-            };
-            let catalogue = whole.as_ref().or(drawn.as_ref()).expect("there is one of the two");
-            measured.push(ask(catalogue, turn, &mut scratch)?);
+        self.for_each(labelled, &mut |turn, catalogue, scratch| {
+            measured.push(ask(catalogue, turn, scratch)?);
             bar.inc(1);
-        }
+            Ok(())
+        })?;
         bar.finish_and_clear();
         Ok(measured)
     }
 
-    /// The catalogue of all playbooks, where turns are asked of all.
-    pub(in crate::cli) fn whole(&self) -> Result<Option<Catalogue>, String> {
-        let is_whole = self.pool.is_none_or(|pool| pool >= self.playbooks.len());
-        is_whole.then(|| self.catalogue((0..self.playbooks.len()).collect())).transpose()
+    /// Gives each turn with the catalogue that it is asked of: that of all playbooks, or a random one that holds its own.
+    pub(in crate::cli) fn for_each<'a>(
+        &self,
+        labelled: impl IntoIterator<Item = &'a Labelled> + Clone,
+        visit: &mut dyn FnMut(&'a Labelled, &Catalogue, &mut Scratch) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut scratch = Scratch::default();
+        if self.pool.is_none_or(|pool| pool >= self.playbooks.len()) {
+            let whole = self.catalogue((0..self.playbooks.len()).collect())?;
+            return labelled.into_iter().try_for_each(|turn| visit(turn, &whole, &mut scratch));
+        }
+        let held = labelled.clone().into_iter().filter(|turn| !turn.is_out_of_scope()).map(Labelled::held);
+        let held: Vec<Vec<usize>> = held.collect();
+        // Turns out of scope are asked of catalogues as the others are.
+        let mut others = held.iter().cycle();
+        let mut random = Random(self.seed);
+        for turn in labelled {
+            let own =
+                if turn.is_out_of_scope() { others.next().cloned().unwrap_or_default() } else { turn.held() };
+            visit(turn, &self.draw(&own, &mut random)?, &mut scratch)?;
+        }
+        Ok(())
     }
 
     /// A random catalogue that holds these playbooks.
-    pub(in crate::cli) fn draw(&self, held: &[usize], random: &mut Random) -> Result<Catalogue, String> {
+    fn draw(&self, held: &[usize], random: &mut Random) -> Result<Catalogue, String> {
         let size = self.pool.unwrap_or(usize::MAX).min(self.playbooks.len());
         let mut places: BTreeSet<usize> = held.iter().copied().collect();
         while places.len() < size {
@@ -127,26 +127,15 @@ fn ask(catalogue: &Catalogue, turn: &Labelled, scratch: &mut Scratch) -> Result<
     let open = select(&catalogue.open, &turn.query, scratch);
     let six = turn.query.clone().with_limit(PLACES[2]).map_err(|error| error.message)?;
     let ranking = select(&catalogue.open, &six, scratch);
-    let is_right = |slug: usize| turn.relevant.contains(&slug);
+    let is_right = |item: &MenuItem| data::place(&item.slug).is_some_and(|at| turn.relevant.contains(&at));
     let (all, _) = examine(&catalogue.open, &turn.query, scratch);
     let relevant: Vec<usize> =
         turn.relevant.iter().filter_map(|at| catalogue.places.binary_search(at).ok()).collect();
-    let offered = |menu: &Menu| {
-        menu.items.iter().any(|item| {
-            place_of(&catalogue.floored, item.slug.as_str()).is_some_and(|at| is_right(catalogue.places[at]))
-        })
-    };
-    let stated: Vec<(f64, bool)> = ranking
-        .items
-        .iter()
-        .filter_map(|item| {
-            let at = place_of(&catalogue.open, item.slug.as_str())?;
-            Some((item.scores.probability, is_right(catalogue.places[at])))
-        })
-        .collect();
-    let first = ranking.items.first().and_then(|item| place_of(&catalogue.open, item.slug.as_str()));
-    let near_miss = (!turn.negative.is_empty())
-        .then(|| first.is_some_and(|at| turn.negative.contains(&catalogue.places[at])));
+    let offered = |menu: &Menu| menu.items.iter().any(is_right);
+    let stated: Vec<(f64, bool)> =
+        ranking.items.iter().map(|item| (item.scores.probability, is_right(item))).collect();
+    let first = ranking.items.first().and_then(|item| data::place(&item.slug));
+    let near_miss = (!turn.negative.is_empty()).then(|| first.is_some_and(|at| turn.negative.contains(&at)));
     Ok(Measured {
         names_skill: turn.names_skill,
         in_scope: !turn.relevant.is_empty(),
@@ -160,12 +149,6 @@ fn ask(catalogue: &Catalogue, turn: &Labelled, scratch: &mut Scratch) -> Result<
         stated,
         us,
     })
-}
-
-/// The place of a playbook in its catalogue: catalogues are in the order of slugs.
-fn place_of(index: &AgentIndex, slug: &str) -> Option<usize> {
-    let mut slugs = index.playbooks().map(|playbook| playbook.slug().as_str());
-    slugs.position(|own| own == slug)
 }
 
 /// How many playbooks come before the first right one, equal ones in the order of their slugs.
@@ -182,13 +165,9 @@ fn place(all: &[Evidence], relevant: &[usize], key: fn(&Evidence) -> f64) -> usi
 }
 
 /// Numbers that only look random, the same ones for a seed (`SplitMix64`; Steele, Lea and Flood, 2014).
-pub(in crate::cli) struct Random(u64);
+struct Random(u64);
 
 impl Random {
-    pub(in crate::cli) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
     fn below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
