@@ -6,6 +6,7 @@ pub mod ports;
 pub mod admit;
 pub mod catalog;
 pub mod lane;
+pub mod lint;
 pub mod observe;
 pub mod offer;
 pub mod packs;

@@ -278,7 +278,7 @@ fn remarks(response: &proto::SelectMenuResponse) -> String {
         .map(|(considered, scores)| format!("{} {:.3}", considered.slug, scores.probability))
         .collect();
     if !next.is_empty() {
-        lines.push(format!("below the floor: {}", next.join(", ")));
+        lines.push(format!("not offered: {}", next.join(", ")));
     }
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }

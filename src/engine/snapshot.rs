@@ -12,9 +12,10 @@ use super::content::Content;
 use super::embed::Embedder;
 use super::embed::scale::Scale;
 use super::lexical::Lexical;
-use super::nearest::Vectors;
+use super::nearest::{NEAR_DUPLICATE_COSINE, Vectors};
 use super::ord::PlaybookOrd;
 use super::trigger::TriggerIndex;
+use crate::compute;
 use crate::domain::agent::{AgentId, AgentSettings};
 use crate::domain::playbook::Playbook;
 use crate::domain::revision::Revision;
@@ -132,7 +133,24 @@ impl AgentIndex {
 
     /// Whether two playbooks say nearly the same: in the words of one description, or in nearly the same words.
     pub(super) fn are_near_duplicates(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
-        self.at(one).description() == self.at(other).description() || self.vectors.are_near(one, other)
+        let [first, second] = [one, other].map(|ord| self.at(ord).description());
+        first == second || self.vectors.are_near(one, other, NEAR_DUPLICATE_COSINE)
+    }
+
+    /// Pairs of playbooks with one description, or with vectors of at least this cosine, in slug order. Quadratic.
+    #[must_use]
+    pub fn alike(&self, cosine_min: f32) -> Vec<(Slug, Slug)> {
+        let slug = |ord: PlaybookOrd| self.at(ord).slug().clone();
+        let ords: Vec<PlaybookOrd> = (0..).map(PlaybookOrd::new).take(self.contents.len()).collect();
+        let of = |one: &PlaybookOrd| {
+            let is_alike = |other: &&PlaybookOrd| {
+                self.at(*one).description() == self.at(**other).description()
+                    || self.vectors.are_near(*one, **other, cosine_min)
+            };
+            let others = ords[one.index() + 1..].iter().filter(is_alike);
+            others.map(|other| (slug(*one), slug(*other))).collect::<Vec<_>>()
+        };
+        compute::map(&ords, of).into_iter().flatten().collect()
     }
 
     pub(super) fn at(&self, ord: PlaybookOrd) -> &Playbook {

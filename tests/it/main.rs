@@ -16,6 +16,7 @@ mod grpc;
 mod hostile;
 mod http;
 mod limits;
+mod lint;
 mod load;
 mod menu;
 mod models;

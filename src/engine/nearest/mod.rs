@@ -118,11 +118,11 @@ impl Vectors {
         self.by_ord[ord.index()].as_ref().map(|vector| cosine(turn, vector))
     }
 
-    /// Whether the vectors of two playbooks are nearly one.
+    /// Whether the vectors of two playbooks have at least this cosine.
     #[must_use]
-    pub fn are_near(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
+    pub fn are_near(&self, one: PlaybookOrd, other: PlaybookOrd, cosine_min: f32) -> bool {
         let [one, other] = [one, other].map(|ord| self.by_ord[ord.index()].as_ref());
-        one.zip(other).is_some_and(|(one, other)| dot(one, other) >= NEAR_DUPLICATE_COSINE)
+        one.zip(other).is_some_and(|(one, other)| dot(one, other) >= cosine_min)
     }
 
     /// The mean of the cosines of a unit vector and the playbooks'.

@@ -1,4 +1,6 @@
-//! `maitred check`: what the parser makes of files.
+//! `maitred check`: what the parser makes of files, and what to expect of them on menus.
+
+mod menu;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -25,6 +27,12 @@ const PROGRESS_FROM: usize = 200;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
+    /// Looks at the accepted files as one agent's playbooks, too: how often each would fire on turns that are about none,
+    /// triggers that are too short or too common, descriptions that say nothing, pairs that cannot be told apart, and
+    /// whether each playbook's own description selects it.
+    #[arg(long)]
+    menu: bool,
+
     /// Prints one JSON object.
     #[arg(long)]
     json: bool,
@@ -38,6 +46,8 @@ pub(super) struct Args {
 struct Report<'a> {
     files: Vec<FileView>,
     summary: &'a Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    menu: Option<&'a menu::MenuView>,
 }
 
 #[derive(Serialize)]
@@ -89,10 +99,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     report_equal_names(&mut checked);
     checked.append(&mut remarks);
     let summary = summarise(&checked);
+    let playbooks = checked.iter().filter_map(|checked| checked.parsed.playbook.as_ref());
+    let menu = args.menu.then(|| menu::look(playbooks)).transpose()?;
     let text = if args.json {
-        show::json(&Report { files: checked.iter().map(file_view).collect(), summary: &summary })
+        let files = checked.iter().map(file_view).collect();
+        show::json(&Report { files, summary: &summary, menu: menu.as_ref() })
     } else {
-        lines(&checked, &summary)
+        lines(&checked, &summary) + &menu.as_ref().map(menu::lines).unwrap_or_default()
     };
     print(&text)?;
     Ok(if summary.refused > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
