@@ -3,8 +3,8 @@
 //! **Measured**: `SelectMenu` among 30, 1,000 and 20,000 playbooks with a turn of 60 tokens, and `LoadPlaybook`; latencies at 1
 //! and 8 calls due together every 2 ms (20 ms among 20,000; open loop, from when a call was due), calls a second with 50 callers; and again
 //! while every 20 ms a catalogue is published; `-- overload`: ten thousand streams at once, and five times what the server
-//! can answer. **How**: each server is a process of its own; client and servers share the
-//! machine; rounds of echo and server alternate, and the median of the rounds counts. **Not shown**: a network.
+//! can answer, with server and callers on a processor each. **How**: each server is a process of its own; client and servers
+//! share the machine; rounds of echo and server alternate, and the median of the rounds counts. **Not shown**: a network.
 
 mod load;
 mod words;

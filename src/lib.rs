@@ -35,7 +35,7 @@
 //!    notes the deadline; `call.rs` answers in time whatever becomes of the work, and counts.
 //! 2. `transport/grpc/menu.rs` receives the message and takes a permit; `convert` makes a [`domain::query::MenuQuery`] or names the field.
 //! 3. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
-//! 4. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge, compose; ordinals inside, slugs at the end.
+//! 4. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge (the numbers are in [`engine::calibration`]), compose; ordinals inside, slugs at the end.
 //!    Where the model takes milliseconds, [`app::turns`] has embedded the turn before, with others that came with it.
 //! 5. [`app::offer`] renders block and tool, [`app::token`] signs, `convert` makes the message.
 //!
@@ -43,7 +43,7 @@
 //! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken
 //!    file keeps its last good version.
 //! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::Builder::build`] on the compute pool.
-//!    [`engine::content`] embeds and counts what is new alone; [`engine::nearest`] builds a graph for large catalogues.
+//!    [`engine::content`] embeds and counts what is new alone; [`engine::nearest`] makes byte codes for thousands of playbooks and a graph for very many.
 //! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
 //!    the reaper.
 //!

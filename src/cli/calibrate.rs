@@ -132,7 +132,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     let (before, after) = (means(shipped())?, means(&calibration)?);
     bar.finish_and_clear();
     let Means { offered_out_of_scope, kept_in_scope, ece, .. } = after;
-    calibration.reliability = Reliability { offered_out_of_scope, kept_in_scope, ece };
+    let rounded = |share: f64| (share * 1e4).round() / 1e4;
+    calibration.reliability = Reliability {
+        offered_out_of_scope: rounded(offered_out_of_scope),
+        kept_in_scope: rounded(kept_in_scope),
+        ece: rounded(ece),
+    };
     let written = fs::write(&args.out, calibration.to_json());
     written.map_err(|error| format!("{}: {error}", escaped_path(&args.out)))?;
     let report = Report { out: escaped_path(&args.out), turns, before, after };

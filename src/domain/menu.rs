@@ -61,7 +61,7 @@ pub enum Reason {
     },
     /// It is relevant enough.
     Semantic {
-        /// The estimated probability that it is relevant.
+        /// The estimated probability that the turn is about it.
         probability: f64,
     },
 }
@@ -69,7 +69,7 @@ pub enum Reason {
 /// The evidence for a playbook.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
-    /// The estimated probability that it is relevant, 0 to 1.
+    /// The estimated probability that the turn is about it, 0 to 1.
     pub probability: f64,
     /// BM25 over its fields.
     pub bm25: f64,

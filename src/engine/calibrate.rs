@@ -42,10 +42,10 @@ pub fn fit(examples: &[Example], with_vector: bool) -> Result<Fit, String> {
     let rows: Vec<Vec<(DVector<f64>, bool)>> =
         examples.iter().map(|example| rows(example, with_vector)).collect();
     let weights = newton(FEATURES + 1, &|weights| choice(examples, &rows, weights))?;
-    fit.set_weights(weights.as_slice());
+    fit.set_weights(weights.map(rounded).as_slice());
     let verdicts: Vec<(DVector<f64>, bool, f64)> =
         examples.iter().filter_map(|example| verdict_row(example, &fit, with_vector)).collect();
-    let any = newton(4, &|weights| logistic(&verdicts, weights))?;
+    let any = newton(4, &|weights| logistic(&verdicts, weights))?.map(rounded);
     fit.set_any(any.as_slice());
     let mut stray: Vec<f64> =
         verdicts.iter().filter(|(_, in_scope, _)| !in_scope).map(|(row, _, _)| row.dot(&any)).collect();
@@ -53,7 +53,7 @@ pub fn fit(examples: &[Example], with_vector: bool) -> Result<Fit, String> {
     if stray.is_empty() {
         return Err("no turn is out of scope: without those there is no floor; give --background".to_owned());
     }
-    fit.floors = FLOOR_SHARES.map(|share| quantile(&stray, 1.0 - share));
+    fit.floors = FLOOR_SHARES.map(|share| rounded(quantile(&stray, 1.0 - share)));
     Ok(fit)
 }
 
@@ -169,6 +169,11 @@ fn newton(size: usize, slope_at: &dyn Fn(&DVector<f64>) -> Slope) -> Result<DVec
         }
     }
     Ok(weights)
+}
+
+/// To four decimals, which is more than turns determine.
+fn rounded(number: f64) -> f64 {
+    (number * 1e4).round() / 1e4
 }
 
 fn quantile(sorted: &[f64], share: f64) -> f64 {

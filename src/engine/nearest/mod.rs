@@ -22,7 +22,7 @@ use super::ord::PlaybookOrd;
 /// Playbooks up to which all are judged.
 pub const JUDGE_ALL_MAX: usize = 2_048;
 
-/// Playbooks up to which the codes of all are compared.
+/// Playbooks up to which the codes of all are compared: see `benches/engine.rs` for what each way costs.
 pub const SCAN_MAX: usize = 65_536;
 
 /// Share of the true nearest neighbours that a graph must find.
