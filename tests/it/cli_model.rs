@@ -16,11 +16,11 @@ fn labelled(dir: &std::path::Path) -> [String; 3] {
         r#"{"id":"1","text":"when is high tide for my boat","relevant":["a"]}"#,
         r#"{"id":"2","text":"check this order, the buyer asks for a reimbursement","relevant":["b"]}"#,
         r#"{"id":"3","text":"refund!","relevant":["b"],"names_skill":true}"#,
-        r#"{"id":"4","text":"nothing of these","relevant":[]}"#,
+        r#"{"id":"4","text":"nothing of these","relevant":[],"kind":"none"}"#,
         r#"{"id":"5","text":"the money of my boat","relevant":[],"negative_for":"b"}"#,
         r#"{"id":"6","text":"later","relevant":["b"],"maybe_deferred":true}"#,
         r#"{"id":"7","text":"of a playbook that is not there","relevant":["c"]}"#,
-        r#"{"id":"8","text":"and on Tuesday?","relevant":["a"],"context":[{"role":"user","text":"high tide for my boat"}]}"#,
+        r#"{"id":"8","text":"and on Tuesday?","relevant":["a"],"kind":"continuing","context":[{"role":"user","text":"high tide for my boat"}]}"#,
     ];
     let outside = [r#"{"id":"9","text":"how tall is the tower"}"#, r#"{"id":"10","text":"tell me a joke"}"#];
     [("corpus", playbooks.join("\n")), ("queries", turns.join("\n")), ("background", outside.join("\n"))].map(
@@ -59,6 +59,12 @@ fn eval_tells_ranking_floor_and_near_misses_apart() {
     let halves = ["tune", "report"].map(|half| json(&run(&[&base[..], &["--half", half]].concat())));
     let turns = |report: &serde_json::Value| report["all"]["in_scope"].as_u64().unwrap();
     assert_eq!(turns(&halves[0]) + turns(&halves[1]), 4);
+
+    let kinds = |at: &str| (&report["kinds"][at]["in_scope"], &report["kinds"][at]["out_of_scope"]);
+    assert_eq!(kinds("continuing"), (&1.into(), &0.into()));
+    assert_eq!(kinds("none"), (&0.into(), &1.into()));
+    let table = [&base[..1], &base[2..]].concat();
+    check(&run(&table), 0, &["continuing", "none", "right one on the menu"], &[]);
 }
 
 #[test]

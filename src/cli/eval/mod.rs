@@ -2,13 +2,14 @@
 
 mod report;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use report::Report;
 
 use super::labelled::data::{self, Half};
-use super::labelled::measure::{Bench, Figures};
+use super::labelled::measure::{Bench, Figures, Measured};
 use super::{Outcome, print, show};
 use crate::domain::agent::StrayShare;
 use crate::engine::builder::Builder;
@@ -22,7 +23,8 @@ pub(super) struct Args {
     corpus: PathBuf,
 
     /// Turns: JSON lines of id, text, relevant (ids of the corpus; none means out of scope), and perhaps context (earlier
-    /// turns), `negative_for` (ids that should not come first), `names_skill`, and `maybe_deferred` (left out).
+    /// turns), `negative_for` (ids that should not come first), `names_skill`, `kind` (figures are given for each), and
+    /// `maybe_deferred` (left out).
     #[arg(long, value_name = "FILE")]
     queries: PathBuf,
 
@@ -91,6 +93,14 @@ pub(super) fn run(args: &Args) -> Outcome {
         stray_share: args.stray_share.get(),
         unnamed: Figures::of(&measured, |turn| !turn.names_skill),
         all: Figures::of(&measured, |_| true),
+        kinds: kinds(&measured),
     };
     print(&if args.json { show::json(&report) } else { report::table(&report) })
+}
+
+/// The figures of each kind of turn that the set tells apart; all turns are of one kind in most sets, and none is named.
+fn kinds(measured: &[Measured]) -> BTreeMap<String, Figures> {
+    let names: BTreeSet<&Arc<str>> = measured.iter().filter_map(|turn| turn.kind.as_ref()).collect();
+    let figures = |kind: &Arc<str>| Figures::of(measured, |turn| turn.kind.as_ref() == Some(kind));
+    names.into_iter().map(|kind| (kind.to_string(), figures(kind))).collect()
 }

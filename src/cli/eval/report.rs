@@ -1,11 +1,15 @@
 //! What was measured, as JSON and for people.
 
+use std::collections::BTreeMap;
+use std::iter::once;
+
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
 use crate::cli::labelled::data::{Distractors, Half};
 use crate::cli::labelled::measure::{Figures, Hits};
+use crate::domain::text;
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -23,15 +27,21 @@ pub(super) struct Report {
     pub(super) unnamed: Figures,
     /// All turns.
     pub(super) all: Figures,
+    /// The turns of each kind, where the set has kinds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) kinds: BTreeMap<String, Figures>,
 }
 
 pub(super) fn table(report: &Report) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["", "turns that do not name their playbook", "all"]);
-    let (unnamed, all) = (&report.unnamed, &report.all);
+    let kinds = report.kinds.iter().map(|(kind, figures)| (text::escaped(kind, 40), figures));
+    let first = [("turns that do not name their playbook", &report.unnamed), ("all", &report.all)];
+    let columns: Vec<(String, &Figures)> =
+        first.map(|(head, figures)| (head.to_owned(), figures)).into_iter().chain(kinds).collect();
+    table.set_header(once("").chain(columns.iter().map(|(head, _)| head.as_str())));
     let mut row = |what: &str, cell: &dyn Fn(&Figures) -> String| {
-        table.add_row([what.to_owned(), cell(unnamed), cell(all)]);
+        table.add_row(once(what.to_owned()).chain(columns.iter().map(|(_, figures)| cell(figures))));
     };
     row("turns in scope, out of scope, near misses", &|f| {
         format!("{}, {}, {}", f.in_scope, f.out_of_scope, f.near_misses)

@@ -70,6 +70,7 @@ struct QueryLine {
     negative_for: Vec<String>,
     #[serde(default)]
     context: Vec<ContextLine>,
+    kind: Option<String>,
     #[serde(default)]
     names_skill: bool,
     #[serde(default)]
@@ -93,6 +94,8 @@ pub(in crate::cli) struct Labelled {
     /// The places of those that should not come first.
     pub(in crate::cli) negative: Vec<usize>,
     pub(in crate::cli) names_skill: bool,
+    /// What sort of turn it is, in the words of the set: a follow-up, a change of subject.
+    pub(in crate::cli) kind: Option<Arc<str>>,
 }
 
 impl Labelled {
@@ -234,7 +237,8 @@ fn label(line: QueryLine, corpus: &Corpus) -> Option<Labelled> {
     let said: Vec<String> = said.filter(|text| !text.trim().is_empty()).collect();
     let recent = said[said.len().saturating_sub(CONTEXT_TURNS)..].to_vec();
     let query = MenuQuery::new(line.text).ok()?.with_recent(recent).ok()?;
-    Some(Labelled { query, relevant, negative, names_skill: line.names_skill })
+    let kind = line.kind.map(Arc::from);
+    Some(Labelled { query, relevant, negative, names_skill: line.names_skill, kind })
 }
 
 fn is_in(half: Half, id: &str) -> bool {

@@ -36,6 +36,7 @@ pub(in crate::cli) struct Bench {
 #[expect(clippy::struct_excessive_bools, reason = "what is so and what is not, counted one by one")]
 pub(in crate::cli) struct Measured {
     pub(in crate::cli) names_skill: bool,
+    pub(in crate::cli) kind: Option<Arc<str>>,
     in_scope: bool,
     /// Whether it has playbooks that should not come first, and whether one did.
     near_miss: Option<bool>,
@@ -138,6 +139,7 @@ fn ask(catalogue: &Catalogue, turn: &Labelled, scratch: &mut Scratch) -> Result<
     let near_miss = (!turn.negative.is_empty()).then(|| first.is_some_and(|at| turn.negative.contains(&at)));
     Ok(Measured {
         names_skill: turn.names_skill,
+        kind: turn.kind.clone(),
         in_scope: !turn.relevant.is_empty(),
         near_miss,
         place: stated.iter().position(|(_, right)| *right).unwrap_or(usize::MAX),
@@ -212,7 +214,7 @@ pub(in crate::cli) struct Hits {
 }
 
 impl Figures {
-    pub(in crate::cli) fn of(measured: &[Measured], wanted: fn(&Measured) -> bool) -> Self {
+    pub(in crate::cli) fn of(measured: &[Measured], wanted: impl Fn(&Measured) -> bool) -> Self {
         let turns: Vec<&Measured> = measured.iter().filter(|turn| wanted(turn)).collect();
         let inside: Vec<&Measured> = turns.iter().copied().filter(|turn| turn.in_scope).collect();
         let outside: Vec<&Measured> =
