@@ -23,6 +23,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     corpus: Vec<PathBuf>,
 
+    /// Turns to tune on, in the same form: a playbook and turns about it a document. Repeatable.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    turns: Vec<PathBuf>,
+
     /// The directory that the model is written to.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -47,6 +51,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "X", default_value_t = 0.01)]
     learning_rate: f32,
 
+    /// Steps of the tuning on pairs of texts of one document, at the end; 0 leaves it out.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pair_steps: usize,
+
     /// Prints the result as JSON.
     #[arg(long)]
     json: bool,
@@ -59,6 +67,7 @@ struct Report {
     kept_by_projection: f32,
     best_step: usize,
     loss_aside: f32,
+    pair_loss: f32,
     model_bytes: usize,
     out: String,
 }
@@ -70,20 +79,24 @@ pub(super) fn run(args: &Args) -> Outcome {
         return Err(format!("--dimensions {}: 1 to {width} are possible with this teacher", args.dimensions));
     }
     let tokenizer = read(&args.teacher.join("tokenizer.json"))?;
-    let corpus = corpus(&args.corpus)?;
+    let (corpus, turns) = (read_corpus(&args.corpus)?, read_corpus(&args.turns)?);
     let recipe = Recipe {
         dimensions: args.dimensions,
         batch: args.batch.max(2),
         steps_max: args.steps,
         learning_rate: args.learning_rate,
+        pair_steps: args.pair_steps,
     };
     let vectors = vectors(&teacher, &corpus, args.vectors.as_deref())?;
-    let learning = bar(args.steps, "learning {pos}/{len} {msg}");
-    let made = distill(&teacher, &tokenizer, &corpus, &vectors, recipe, &|event| {
-        if let Event::Learned { step, loss } = event {
-            learning.set_position(step as u64);
-            learning.set_message(format!("loss aside {loss:.4}"));
-        }
+    let learning = bar(args.steps + args.pair_steps, "learning {pos}/{len} {msg}");
+    let made = distill(&teacher, &tokenizer, &corpus, &vectors, &turns, recipe, &|event| {
+        let (step, message) = match event {
+            Event::Embedded(_) => return,
+            Event::Learned { step, loss } => (step, format!("loss aside {loss:.4}")),
+            Event::Paired { step, loss } => (args.steps + step, format!("loss on pairs {loss:.4}")),
+        };
+        learning.set_position(step as u64);
+        learning.set_message(message);
     });
     learning.finish_and_clear();
     let made = made.map_err(|error| error.to_string())?;
@@ -94,6 +107,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         kept_by_projection: made.kept,
         best_step: made.best.0,
         loss_aside: made.best.1,
+        pair_loss: made.pair_loss,
         model_bytes: made.tensors.len() + made.tokenizer.len() + made.config.len(),
         out: escaped_path(&args.out),
     };
@@ -105,7 +119,7 @@ fn teacher_width(teacher: &Bert) -> usize {
     teacher.about().dimensions
 }
 
-fn corpus(files: &[PathBuf]) -> Result<Corpus, String> {
+fn read_corpus(files: &[PathBuf]) -> Result<Corpus, String> {
     let mut corpus = Corpus::default();
     for file in files {
         let text = String::from_utf8(read(file)?)
@@ -151,10 +165,11 @@ fn write(out: &Path, made: &Model) -> Result<(), String> {
 }
 
 fn sentence(report: &Report) -> String {
-    let Report { texts, documents, kept_by_projection, best_step, loss_aside, model_bytes, out } = report;
+    let Report { texts, documents, kept_by_projection, best_step, loss_aside, pair_loss, model_bytes, out } =
+        report;
     format!(
         "{out}: {model_bytes} bytes, from {texts} texts of {documents} documents; the projection keeps {kept_by_projection:.3}, \
-         the best step was {best_step}, with a loss of {loss_aside:.4} on what was kept aside\n"
+         the best step was {best_step}, with a loss of {loss_aside:.4} on what was kept aside; that on pairs is {pair_loss:.4}\n"
     )
 }
 

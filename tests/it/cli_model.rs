@@ -119,21 +119,27 @@ fn distill_makes_a_model_that_embeds() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (teacher, texts, out, vectors) = (path("teacher"), path("texts"), path("out"), path("vectors"));
+    let turns = path("turns");
     std::fs::create_dir(&teacher).unwrap();
     models::write(teacher.as_ref(), &models::transformer(3));
     let words = models::WORDS;
     let documents =
         (0..120).map(|at| format!("{} {}\n{} the shed", words[at % 8], words[at % 5], words[at % 7]));
     std::fs::write(&texts, documents.collect::<Vec<_>>().join("\n\n")).unwrap();
+    std::fs::write(&turns, format!("{}\n{}\n\n{}\n{}\n", words[0], words[1], words[2], words[3])).unwrap();
     let mut distill =
         vec!["distill", "--teacher", &teacher, "--corpus", &texts, "--out", &out, "--vectors", &vectors];
-    distill.extend(["--dimensions", "8", "--steps", "40", "--batch", "32", "--json"]);
+    distill.extend(["--dimensions", "8", "--steps", "40", "--batch", "32", "--pair-steps", "50", "--json"]);
     let report = json(&run(&distill));
     assert_eq!((&report["texts"], &report["documents"]), (&240.into(), &120.into()));
     assert!(report["best_step"].as_u64().unwrap() > 0, "{report}");
     let model = std::fs::read(format!("{out}/model.safetensors")).unwrap();
     assert_eq!(json(&run(&distill)), report);
     assert_eq!(std::fs::read(format!("{out}/model.safetensors")).unwrap(), model, "equal input, equal model");
+    let tuned = json(&run(&[&distill[..], &["--turns", &turns]].concat()));
+    assert_eq!((&tuned["texts"], &tuned["loss_aside"]), (&report["texts"], &report["loss_aside"]));
+    assert_ne!(tuned["pair_loss"], report["pair_loss"], "turns are tuned on");
+    assert!(report["pair_loss"].as_f64().unwrap() > 0.0, "{report}");
 
     let mut child =
         maitred(&["embed", "--model", &out]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -6,11 +6,14 @@
 //! 3. The student starts from the projected vocabulary, each row scaled by `a / (a + frequency)` (SIF: Arora, Liang and Ma,
 //!    "A simple but tough-to-beat baseline for sentence embeddings", 2017), and learns ([`student`]) until it gets no better
 //!    on documents kept aside.
-//! 4. Rows become int8, each with a factor of its own.
+//! 4. It is tuned on pairs of texts of one document ([`contrast`]): parts of one playbook, and turns with their playbook.
+//! 5. Rows become int8, each with a factor of its own.
 //!
 //! **Cost**: the teacher's time on the corpus, then some 100 ms a step. **Invariants**: equal input gives an equal model.
 
+pub mod contrast;
 pub mod kept;
+mod rows;
 pub mod student;
 
 use std::collections::BTreeMap;
@@ -45,6 +48,8 @@ pub struct Recipe {
     pub steps_max: usize,
     /// The greatest step width of Adam; it rises over the first steps and falls to nothing over all of them.
     pub learning_rate: f32,
+    /// Steps of the tuning on pairs.
+    pub pair_steps: usize,
 }
 
 /// Texts to learn from, with the document that each is part of.
@@ -68,6 +73,13 @@ pub enum Event {
         /// The loss; lower is better.
         loss: f32,
     },
+    /// So many steps on pairs are done.
+    Paired {
+        /// Steps done.
+        step: usize,
+        /// The loss of the last ones.
+        loss: f32,
+    },
 }
 
 /// A finished student, as files.
@@ -81,6 +93,8 @@ pub struct Model {
     pub config: Vec<u8>,
     /// The step that was best, and its loss on what was kept aside.
     pub best: (usize, f32),
+    /// The loss on pairs at the end.
+    pub pair_loss: f32,
     /// The share of the teacher's second moments that the projection keeps.
     pub kept: f32,
 }
@@ -98,6 +112,15 @@ impl Corpus {
             }
         }
     }
+
+    /// The tokens of the texts by document; `ids` are those of each text. A text without any is none.
+    fn grouped<'a>(&self, ids: &'a [Vec<u32>]) -> Vec<contrast::Document<'a>> {
+        let mut grouped = vec![Vec::new(); self.documents.last().map_or(0, |last| *last as usize + 1)];
+        for (document, ids) in self.documents.iter().zip(ids).filter(|(_, ids)| !ids.is_empty()) {
+            grouped[*document as usize].push(&**ids);
+        }
+        grouped
+    }
 }
 
 /// The token ids of the texts as the teacher reads them.
@@ -113,7 +136,8 @@ pub fn tokenize(teacher: &Bert, texts: &[String]) -> Result<Vec<Vec<u32>>, Embed
     sequences.into_iter().collect()
 }
 
-/// Makes a student of the teacher. `vectors` are the teacher's of the texts.
+/// Makes a student of the teacher. `vectors` are the teacher's of the corpus; each document of `turns` is a playbook and
+/// turns about it.
 ///
 /// # Errors
 /// When the teacher or the student computes something that is not a vector, or the tokenizer is none.
@@ -122,6 +146,7 @@ pub fn distill(
     tokenizer: &[u8],
     corpus: &Corpus,
     vectors: &[Vector],
+    turns: &Corpus,
     recipe: Recipe,
     tell: &(dyn Fn(Event) + Sync),
 ) -> Result<Model, EmbedError> {
@@ -129,12 +154,15 @@ pub fn distill(
     let sequences = tokenize(teacher, &corpus.texts)?;
     let vocabulary = vocabulary(teacher, tell)?;
     let special = teacher.ids("")?;
-    let plain = |ids: &[u32]| ids.iter().copied().filter(|id| !special.contains(id)).collect::<Vec<_>>();
-    let ids: Vec<Vec<u32>> = sequences.iter().map(|ids| plain(ids)).collect();
+    let plain = |sequences: &[Vec<u32>]| -> Vec<Vec<u32>> {
+        let own = |ids: &Vec<u32>| ids.iter().copied().filter(|id| !special.contains(id)).collect();
+        sequences.iter().map(own).collect()
+    };
+    let (ids, turn_ids) = (plain(&sequences), plain(&tokenize(teacher, &turns.texts)?));
     let mut rows = projected(&vocabulary, &projection);
     scale(&mut rows, &ids, recipe.dimensions);
     let targets = projected(vectors, &projection);
-    let mut examples = ids.into_iter().zip(vectors).zip(targets.chunks(recipe.dimensions));
+    let mut examples = ids.iter().cloned().zip(vectors).zip(targets.chunks(recipe.dimensions));
     let mut learned = Vec::new();
     let mut aside = Vec::new();
     for document in &corpus.documents {
@@ -143,9 +171,11 @@ pub fn distill(
         if document % ASIDE == ASIDE / 2 { aside.push(example) } else { learned.push(example) }
     }
     let (student, best) = Student::learn(rows, &learned, &aside, recipe, tell)?;
+    let pairs = (corpus.grouped(&ids), turns.grouped(&turn_ids));
+    let (student, pair_loss) = contrast::learn(student, &pairs.0, &pairs.1, recipe, tell)?;
     let (tensors, tokenizer) = (quantized(&student, recipe.dimensions)?, student_tokenizer(tokenizer)?);
     let config = config(recipe).to_string().into_bytes();
-    Ok(Model { tensors, tokenizer, config, best, kept })
+    Ok(Model { tensors, tokenizer, config, best, pair_loss, kept })
 }
 
 /// The leading eigenvectors of the second moments, a column a dimension of the teacher's, and the share that they keep.

@@ -7,24 +7,16 @@
 //! - `mean over rows of KL(softmax(R/τ) ‖ softmax(A/τ))`: so is the order of the nearest;
 //! - `mean(1 - cos(s, p))`, `p` being the projected vector of the teacher: so is the direction.
 //!
-//! The rows follow the gradient by Adam (Kingma and Ba, 2015).
-
-use candle_core::{Device, Tensor};
+//! What is kept aside says when to stop.
 
 use super::super::{EmbedError, Vector};
+use super::rows::{Random, Rows, Vectors, failed, matrix, ratio, values};
 use super::{Event, Recipe};
 use crate::compute;
 use crate::engine::numbers::dot;
 
 const TAU: f32 = 0.1;
 const SQUARES_WEIGHT: f32 = 100.0;
-
-/// Adam's memory of the gradient and of its square.
-const BETA: (f32, f32) = (0.9, 0.999);
-const EPSILON: f32 = 1e-8;
-
-/// Steps over which the width rises.
-const WARM_UP: usize = 50;
 
 /// Steps between two looks at what is kept aside, texts that are looked at, and looks without a gain that end it.
 const LOOK_EVERY: usize = 100;
@@ -47,20 +39,14 @@ pub struct Example {
 /// Rows that learn.
 #[derive(Debug)]
 pub struct Student {
-    rows: Vec<f32>,
-    dimensions: usize,
-    mean: Vec<f32>,
-    square: Vec<f32>,
-    step: usize,
+    rows: Rows,
 }
 
 /// A batch, and what the student makes of it.
 struct Batch<'a> {
     examples: Vec<&'a Example>,
-    /// Unit vectors, one after the other.
-    vectors: Vec<f32>,
-    /// Their lengths before.
-    norms: Vec<f32>,
+    ids: Vec<&'a [u32]>,
+    vectors: Vectors,
 }
 
 impl Student {
@@ -78,23 +64,22 @@ impl Student {
         if examples.len() < 2 || aside.len() < 2 {
             return Err(EmbedError::new("the corpus is too small: 100 documents are the least"));
         }
-        let zeros = vec![0.0; rows.len()];
-        let mut student =
-            Self { rows, dimensions: recipe.dimensions, mean: zeros.clone(), square: zeros, step: 0 };
+        let mut student = Self { rows: Rows::new(rows, recipe.dimensions) };
         let mut random = Random(1);
         let looked_at: Vec<&Example> = aside.iter().step_by(aside.len().div_ceil(LOOK_TEXTS)).collect();
-        let mut best = (student.rows.clone(), (0, student.loss(&looked_at)?));
+        let mut best = (student.rows.values.clone(), (0, student.loss(&looked_at)?));
         let mut in_vain = 0;
         tell(Event::Learned { step: 0, loss: best.1.1 });
-        while student.step < recipe.steps_max && in_vain < LOOKS_IN_VAIN {
-            let batch = random.batch(examples, recipe.batch);
+        while student.rows.step < recipe.steps_max && in_vain < LOOKS_IN_VAIN {
+            let batch = batch(&mut random, examples, recipe.batch);
             student.take_step(batch, recipe)?;
-            if student.step.is_multiple_of(LOOK_EVERY) || student.step == recipe.steps_max {
+            let step = student.rows.step;
+            if step.is_multiple_of(LOOK_EVERY) || step == recipe.steps_max {
                 let loss = student.loss(&looked_at)?;
-                tell(Event::Learned { step: student.step, loss });
+                tell(Event::Learned { step, loss });
                 in_vain += 1;
                 if loss < best.1.1 {
-                    best = (student.rows.clone(), (student.step, loss));
+                    best = (student.rows.values.clone(), (step, loss));
                     in_vain = 0;
                 }
             }
@@ -111,34 +96,21 @@ impl Student {
         let batch = self.embed(examples);
         let (_, by_cosine) = self.judge(&batch)?;
         let gradient = self.gradient(&batch, &by_cosine)?;
-        self.step += 1;
-        let rise = ratio(self.step, WARM_UP).min(1.0);
-        let fall = 1.0 - 0.95 * ratio(self.step, recipe.steps_max);
-        self.adam(&gradient, recipe.learning_rate * rise * fall);
+        self.rows.descend(&gradient, recipe.learning_rate, recipe.steps_max);
         Ok(())
     }
 
     fn embed<'a>(&self, examples: Vec<&'a Example>) -> Batch<'a> {
-        let made = compute::map(&examples, |example| {
-            let mut sum = vec![0.0; self.dimensions];
-            for id in &example.ids {
-                sum.iter_mut().zip(self.row(*id)).for_each(|(sum, x)| *sum += x);
-            }
-            let norm = dot(&sum, &sum).sqrt().max(1e-9);
-            for x in &mut sum {
-                *x /= norm;
-            }
-            (sum, norm)
-        });
-        let (vectors, norms): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-        Batch { examples, vectors: vectors.concat(), norms }
+        let ids: Vec<&[u32]> = examples.iter().map(|example| &*example.ids).collect();
+        let vectors = self.rows.embed(&ids);
+        Batch { examples, ids, vectors }
     }
 
     /// The loss, and its derivative by each cosine.
     fn judge(&self, batch: &Batch<'_>) -> Result<(f32, Vec<f32>), EmbedError> {
         let count = batch.examples.len();
         let teacher: Vec<&[f32]> = batch.examples.iter().map(|example| &*example.teacher).collect();
-        let students = cosines(&batch.vectors, count)?;
+        let students = cosines(&batch.vectors.units, count)?;
         let teachers = cosines(&teacher.concat(), count)?;
         let rows: Vec<usize> = (0..count).collect();
         let judged = compute::map(&rows, |row| {
@@ -146,7 +118,7 @@ impl Student {
             judge_row(*row, &of(&students), &of(&teachers))
         });
         let mut loss: f32 = judged.iter().map(|(loss, _)| loss).sum();
-        for (example, vector) in batch.examples.iter().zip(batch.vectors.chunks(self.dimensions)) {
+        for (example, vector) in batch.examples.iter().zip(batch.vectors.units.chunks(self.rows.dimensions)) {
             let norm = dot(&example.target, &example.target).sqrt().max(1e-9);
             loss += (1.0 - dot(&example.target, vector) / norm) / ratio(count, 1);
         }
@@ -155,46 +127,14 @@ impl Student {
 
     /// The derivative of the loss by each row.
     fn gradient(&self, batch: &Batch<'_>, by_cosine: &[f32]) -> Result<Vec<f32>, EmbedError> {
-        let (count, width) = (batch.examples.len(), self.dimensions);
-        let by_vector = both_sides(by_cosine, &batch.vectors, count).map_err(|error| failed(&error))?;
-        let rows: Vec<usize> = (0..count).collect();
-        let by_sum = compute::map(&rows, |at| {
-            let vector = &batch.vectors[at * width..(at + 1) * width];
-            let target = &batch.examples[*at].target;
-            let pull = 1.0 / (ratio(count, 1) * dot(target, target).sqrt().max(1e-9));
-            let mut by: Vec<f32> = by_vector[at * width..(at + 1) * width]
-                .iter()
-                .zip(target)
-                .map(|(x, t)| x - pull * t)
-                .collect();
-            let along = dot(&by, vector);
-            by.iter_mut().zip(vector).for_each(|(x, s)| *x = (*x - along * s) / batch.norms[*at]);
-            by
-        });
-        let mut gradient = vec![0.0; self.rows.len()];
-        for (example, by) in batch.examples.iter().zip(&by_sum) {
-            for id in &example.ids {
-                let start = *id as usize * width;
-                gradient[start..start + width].iter_mut().zip(by).for_each(|(sum, x)| *sum += x);
-            }
+        let count = batch.examples.len();
+        let mut by_unit =
+            both_sides(by_cosine, &batch.vectors.units, count).map_err(|error| failed(&error))?;
+        for (by, example) in by_unit.chunks_mut(self.rows.dimensions).zip(&batch.examples) {
+            let norm = dot(&example.target, &example.target).sqrt().max(1e-9);
+            by.iter_mut().zip(&example.target).for_each(|(x, t)| *x -= t / (ratio(count, 1) * norm));
         }
-        Ok(gradient)
-    }
-
-    fn adam(&mut self, gradient: &[f32], width: f32) {
-        let step = i32::try_from(self.step).unwrap_or(i32::MAX);
-        let (early, early_square) = (1.0 - BETA.0.powi(step), 1.0 - BETA.1.powi(step));
-        let state = self.rows.iter_mut().zip(&mut self.mean).zip(&mut self.square);
-        for (((row, mean), square), slope) in state.zip(gradient) {
-            *mean = BETA.0 * *mean + (1.0 - BETA.0) * slope;
-            *square = BETA.1 * *square + (1.0 - BETA.1) * slope * slope;
-            *row -= width * (*mean / early) / ((*square / early_square).sqrt() + EPSILON);
-        }
-    }
-
-    fn row(&self, id: u32) -> &[f32] {
-        let start = id as usize * self.dimensions;
-        &self.rows[start..start + self.dimensions]
+        Ok(self.rows.gradient(&batch.ids, &batch.vectors, &by_unit))
     }
 }
 
@@ -228,53 +168,31 @@ fn softmax(cosines: &[f32], own: usize) -> Vec<f32> {
 /// All inner products of `count` vectors.
 fn cosines(vectors: &[f32], count: usize) -> Result<Vec<f32>, EmbedError> {
     let all = || {
-        let vectors = Tensor::from_slice(vectors, (count, vectors.len() / count), &Device::Cpu)?;
-        vectors.matmul(&vectors.t()?)?.flatten_all()?.to_vec1()
+        let vectors = matrix(vectors, count)?;
+        values(&vectors.matmul(&vectors.t()?)?)
     };
     all().map_err(|error: candle_core::Error| failed(&error))
 }
 
 /// `(D + Dᵀ) · S`
 fn both_sides(by_cosine: &[f32], vectors: &[f32], count: usize) -> candle_core::Result<Vec<f32>> {
-    let by_cosine = Tensor::from_slice(by_cosine, (count, count), &Device::Cpu)?;
-    let vectors = Tensor::from_slice(vectors, (count, vectors.len() / count), &Device::Cpu)?;
-    (&by_cosine + by_cosine.t()?)?.matmul(&vectors)?.flatten_all()?.to_vec1()
+    let by_cosine = matrix(by_cosine, count)?;
+    values(&(&by_cosine + by_cosine.t()?)?.matmul(&matrix(vectors, count)?)?)
 }
 
-fn failed(error: &candle_core::Error) -> EmbedError {
-    EmbedError::new(error)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of texts and steps are far below 2^24")]
-fn ratio(a: usize, b: usize) -> f32 {
-    a as f32 / b as f32
-}
-
-/// Numbers that look random and are the same each time: xorshift64 (Marsaglia, 2003).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % (bound as u64)).expect("less than a length")
+/// Texts in pairs of one document, so that a batch holds some that are near each other; each once.
+fn batch<'a>(random: &mut Random, examples: &'a [Example], size: usize) -> Vec<&'a Example> {
+    let mut chosen = Vec::with_capacity(size);
+    while chosen.len() < size.min(examples.len()) {
+        let one = random.below(examples.len());
+        let document = examples[one].document;
+        let first = examples.partition_point(|example| example.document < document);
+        let last = examples.partition_point(|example| example.document <= document);
+        chosen.extend([one, first + random.below(last - first)]);
     }
-
-    /// Texts in pairs of one document, so that a batch holds some that are near each other; each once.
-    fn batch<'a>(&mut self, examples: &'a [Example], size: usize) -> Vec<&'a Example> {
-        let mut chosen = Vec::with_capacity(size);
-        while chosen.len() < size.min(examples.len()) {
-            let one = self.below(examples.len());
-            let document = examples[one].document;
-            let first = examples.partition_point(|example| example.document < document);
-            let last = examples.partition_point(|example| example.document <= document);
-            chosen.extend([one, first + self.below(last - first)]);
-        }
-        chosen.sort_unstable();
-        chosen.dedup();
-        chosen.into_iter().map(|at| &examples[at]).collect()
-    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen.into_iter().map(|at| &examples[at]).collect()
 }
 
 #[cfg(test)]
@@ -286,8 +204,7 @@ mod tests {
     }
 
     fn student() -> Student {
-        let rows = vec![0.9, 0.1, -0.3, 0.8, 0.5, -0.6, 0.2, 0.2];
-        Student { dimensions: 2, mean: vec![0.0; 8], square: vec![0.0; 8], rows, step: 0 }
+        Student { rows: Rows::new(vec![0.9, 0.1, -0.3, 0.8, 0.5, -0.6, 0.2, 0.2], 2) }
     }
 
     #[test]
@@ -302,20 +219,16 @@ mod tests {
         let batch = student.embed(texts.clone());
         let (_, by_cosine) = student.judge(&batch).unwrap();
         let gradient = student.gradient(&batch, &by_cosine).unwrap();
-        for at in 0..student.rows.len() {
-            let rows = student.rows.clone();
+        for (at, own) in gradient.into_iter().enumerate() {
+            let kept = student.rows.values[at];
             let mut loss_at = |x: f32| {
-                student.rows[at] = rows[at] + x;
+                student.rows.values[at] = kept + x;
                 let loss = student.loss(&texts).unwrap();
-                student.rows[at] = rows[at];
+                student.rows.values[at] = kept;
                 loss
             };
             let slope = (loss_at(1e-3) - loss_at(-1e-3)) / 2e-3;
-            assert!(
-                (slope - gradient[at]).abs() < 0.02 * (1.0 + slope.abs()),
-                "{at}: {slope} {}",
-                gradient[at]
-            );
+            assert!((slope - own).abs() < 0.02 * (1.0 + slope.abs()), "{at}: {slope} {own}");
         }
     }
 
@@ -324,8 +237,8 @@ mod tests {
         let teachers = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, 0.6]];
         let all: Vec<Example> =
             (0..64_u32).map(|at| example(&[at % 4], teachers[at as usize % 4], at / 4)).collect();
-        let recipe = Recipe { dimensions: 2, batch: 32, steps_max: 100, learning_rate: 0.05 };
-        let start = student().rows;
+        let recipe = Recipe { dimensions: 2, batch: 32, steps_max: 100, learning_rate: 0.05, pair_steps: 0 };
+        let start = student().rows.values;
         let (_, (step, loss)) = Student::learn(start, &all[..48], &all[48..], recipe, &|_| {}).unwrap();
         assert!(step == 100 && loss < 0.5, "{step} {loss}");
     }
