@@ -46,6 +46,7 @@
 //!    [`engine::content`] embeds and counts what is new alone; [`engine::nearest`] makes byte codes for thousands of playbooks and a graph for very many.
 //! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
 //!    the reaper.
+//! 4. `server/rivals.rs`, beside the calls: says which of the agent's playbooks get in each other's way.
 //!
 //! # Example
 //! ```

@@ -2,6 +2,7 @@
 
 mod listener;
 mod load;
+mod rivals;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -99,11 +100,13 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let (listen, http) =
         (listener.address().to_owned(), http_listener.as_ref().map(|http| http.address().to_owned()));
     let (stop, stopped) = oneshot::channel();
+    info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
+    let telling = tokio::spawn(rivals::tell(Arc::clone(&catalog)));
     let served = tokio::spawn(async move {
         doors.serve(listener, http_listener, stopped).await;
+        telling.abort();
         drop(watching);
     });
-    info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
     Ok(Running { listen, http, catalog, observer, stop, served })
 }
 

@@ -5,9 +5,11 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio::sync::watch;
+use tracing::warn;
 
 use super::admit::{ANSWER_MARGIN, Deadline};
 use super::catalog::Catalog;
@@ -17,7 +19,7 @@ use super::ports::Clock;
 use super::token::{Binding, Claims, MenuSigner};
 use crate::domain::digest::Digest;
 use crate::domain::limits::{MIN_REVISION_WAIT_MAX, SELECT_HERE_MAX};
-use crate::domain::menu::Menu;
+use crate::domain::menu::{Menu, SemanticState};
 use crate::domain::playbook::Playbook;
 use crate::domain::query::MenuQuery;
 use crate::domain::revision::Revision;
@@ -32,6 +34,9 @@ use crate::engine::select::{select, select_embedded};
 use crate::engine::snapshot::AgentIndex;
 use crate::telemetry::metrics::Metrics;
 
+/// How often it is told that the model fails, for as long as it does.
+const FAILING_TOLD_SECS: u64 = 60;
+
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
@@ -45,6 +50,8 @@ pub struct Reader {
     clock: Arc<dyn Clock>,
     embedder: Arc<dyn Embedder>,
     metrics: Arc<Metrics>,
+    /// When it was last told that the model fails.
+    failing_told: AtomicU64,
 }
 
 /// One turn of one agent, checked.
@@ -121,7 +128,8 @@ impl Reader {
     #[must_use]
     pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         let embedder = Arc::clone(catalog.embedder());
-        Self { cell: catalog.cell(), revisions: catalog.revisions(), signer, clock, embedder, metrics }
+        let (cell, revisions) = (catalog.cell(), catalog.revisions());
+        Self { cell, revisions, signer, clock, embedder, metrics, failing_told: AtomicU64::new(0) }
     }
 
     /// Where the times of a call's steps go.
@@ -171,14 +179,17 @@ impl Reader {
             let index = snapshot.agent(&request.agent_id).ok_or_else(|| unknown_agent(&request.agent_id))?;
             Ok::<_, Error>((self.select_pooled(index, &request.query, turn), snapshot.revision()))
         })?;
-        let began = Instant::now();
+        let (began, now) = (Instant::now(), self.clock.unix_secs());
+        if menu.semantic == SemanticState::Unavailable {
+            self.tell_failing(now);
+        }
         let binding = Binding {
             agent: &request.agent_id,
             run: request.run_id.as_deref(),
             turn: request.turn_id.as_deref(),
         };
         let answer = SelectAnswer {
-            menu_token: self.signer.sign(&menu, binding, self.clock.unix_secs()),
+            menu_token: self.signer.sign(&menu, binding, now),
             tool: offer::tool(&menu, request.tool_format),
             prompt_block: offer::prompt_block(&menu),
             menu_digest: offer::menu_digest(&menu),
@@ -217,6 +228,18 @@ impl Reader {
                 revision: snapshot.revision(),
             })
         })
+    }
+
+    /// Says in the log that menus are made without the semantic pass: to whoever looks at empty menus, that may look like
+    /// turns that nothing fits.
+    fn tell_failing(&self, now: u64) {
+        let told = self.failing_told.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(told) >= FAILING_TOLD_SECS;
+        if is_due
+            && self.failing_told.compare_exchange(told, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            warn!("the embedding model fails or is late: menus are made of triggers and words alone");
+        }
     }
 
     /// Selects with this thread's scratch.

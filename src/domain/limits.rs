@@ -43,6 +43,10 @@ pub const PLAYBOOKS_DEFAULT: usize = 30;
 /// Playbooks of an agent at most, for a directory that is a whole catalogue.
 pub const PLAYBOOKS_MAX: usize = 100_000;
 
+/// Playbooks of an agent up to which a server looks for rivals among them: those of an agent without further ado. For more
+/// there is `maitred check --menu`.
+pub const RIVALS_PLAYBOOKS_MAX: usize = PLAYBOOKS_DEFAULT;
+
 /// Directory levels below a `--skills` directory in which a SKILL.md is found.
 pub const DIRECTORY_LEVELS_MAX: usize = 6;
 

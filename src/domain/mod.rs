@@ -2,6 +2,7 @@
 
 pub mod limits;
 pub mod text;
+pub mod words;
 
 pub mod agent;
 pub mod digest;

@@ -6,6 +6,7 @@ use super::limits::{
 };
 use super::slug::Slug;
 use super::text;
+use super::words::FUNCTION_WORDS;
 
 /// A playbook within its limits, with its digest. Immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,6 +187,15 @@ pub fn trigger_fault(trigger: &str) -> Option<String> {
     }
     (trigger.len() > TRIGGER_BYTES_MAX)
         .then(|| format!("has {} bytes, the limit is {TRIGGER_BYTES_MAX}", trigger.len()))
+}
+
+/// Whether a trigger is in nearly every turn: a single ASCII character, or a function word of English. A file's are not
+/// taken, so that nobody wins every turn with them; of other common ones `maitred check --menu` tells how often they fire.
+#[must_use]
+pub fn is_everywhere(trigger: &str) -> bool {
+    let folded = text::fold(trigger.trim());
+    let is_character = folded.is_ascii() && folded.len() == 1;
+    is_character || FUNCTION_WORDS.binary_search(&folded.as_str()).is_ok()
 }
 
 /// Over a fixed list of parts; a new part is appended, so that playbooks without it keep their digest.

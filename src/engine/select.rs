@@ -12,6 +12,7 @@ use super::relevance::{Evidence, Occasion};
 use super::scratch::Scratch;
 use super::snapshot::AgentIndex;
 use super::trigger::found_in;
+use super::window::middle;
 use crate::domain::limits::CONSIDERED_MAX;
 use crate::domain::menu::{Considered, Exclusion, Menu, MenuItem, Reason};
 use crate::domain::query::MenuQuery;
@@ -48,7 +49,7 @@ fn compare(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &m
     fold_turn(query, scratch);
     index.triggers.find(&scratch.folded, &mut scratch.hits);
     scratch.stopwatch.end(Stage::Trigger);
-    index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
+    score_terms(index, query, turn, scratch);
     scratch.stopwatch.end(Stage::Lexical);
     propose(index, query, turn, scratch);
     let mut stopwatch = scratch.stopwatch.clone();
@@ -69,7 +70,7 @@ pub fn examine(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> 
     let mut turn = TurnVector::default();
     turn.embed(&*index.embedder, query, &mut scratch.embed);
     fold_turn(query, scratch);
-    index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
+    score_terms(index, query, &turn, scratch);
     let judge = Judge::new(index, query, &turn, scratch);
     let all = (0..).map(PlaybookOrd::new).take(index.contents.len()).map(|ord| judge.evidence(ord)).collect();
     (all, judge.occasion)
@@ -78,6 +79,11 @@ pub fn examine(index: &AgentIndex, query: &MenuQuery, scratch: &mut Scratch) -> 
 fn fold_turn(query: &MenuQuery, scratch: &mut Scratch) {
     scratch.folded.clear();
     fold_into(query.turn(), &mut scratch.folded);
+}
+
+fn score_terms(index: &AgentIndex, query: &MenuQuery, turn: &TurnVector, scratch: &mut Scratch) {
+    scratch.lexical.set_without_numbers(turn.outcome == Outcome::ScriptNotCovered);
+    index.lexical.score(&scratch.folded, query.recent(), &mut scratch.folded_recent, &mut scratch.lexical);
 }
 
 /// Fills `proposed` with the playbooks that are worth judging, in ordinal order: all of them in most catalogues; in a
@@ -122,7 +128,54 @@ impl Composition<'_> {
         true
     }
 
-    /// The same for one that relevance alone speaks for: it does not stand beside one that says nearly the same, which is
+    /// Offers the triggered ones, and returns how many places they have left to relevance: one for the most probable playbook
+    /// of all, whether a trigger names it or not, and one beside the triggers of a long turn, which a paste may hold. A
+    /// trigger inside a longer word may not be meant: it takes no place from what is more relevant, nor from a trigger that
+    /// stands as a word.
+    fn offer_triggered(&mut self, query: &MenuQuery, scratch: &Scratch, candidates: &Candidates) -> usize {
+        let Candidates { triggered, ranked, .. } = candidates;
+        let may_be_chance = |candidate: &Candidate| scratch.hits.are_inside_words(candidate.ord);
+        let is_first = |best: &Candidate| triggered.iter().all(|other| more_relevant(best, other).is_lt());
+        let is_long = !middle(&scratch.folded).is_empty() && query.menu_limit() > 1;
+        let for_first = usize::from(ranked.first().is_some_and(|best| is_long || is_first(best)));
+        let mut kept = for_first;
+        let mut words_to_come = triggered.iter().filter(|candidate| !may_be_chance(candidate)).count();
+        let best = if words_to_come < triggered.len() { self.best(ranked, query) } else { Vec::new() };
+        for candidate in triggered {
+            let (left, others) = if may_be_chance(candidate) {
+                let better = best.partition_point(|other| more_relevant(other, candidate).is_lt());
+                (better.max(for_first), words_to_come)
+            } else {
+                words_to_come -= 1;
+                (for_first, 0)
+            };
+            let limit = query.menu_limit().saturating_sub(left + others);
+            let reason = || trigger_reason(self.judge.index, query, scratch, candidate.ord);
+            if self.offer(*candidate, limit, reason) {
+                kept = kept.max(left);
+            } else {
+                self.menu.omitted.triggered += 1;
+            }
+        }
+        kept
+    }
+
+    /// The best of those that relevance alone speaks for, as many as it may fill the menu with: of near-duplicates the first.
+    fn best(&self, ranked: &[Candidate], query: &MenuQuery) -> Vec<Candidate> {
+        let index = self.judge.index;
+        let mut best: Vec<Candidate> = Vec::new();
+        for candidate in ranked {
+            if best.len() == query.top_up_limit() {
+                break;
+            }
+            if !best.iter().any(|other| index.are_near_duplicates(other.ord, candidate.ord)) {
+                best.push(*candidate);
+            }
+        }
+        best
+    }
+
+    /// The same as `offer` for one that relevance alone speaks for: it does not stand beside one that says nearly the same, which is
     /// told of it.
     fn offer_ranked(&mut self, candidate: Candidate, limit: usize) {
         let index = self.judge.index;
@@ -141,22 +194,13 @@ impl Composition<'_> {
 }
 
 fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: Candidates) -> Menu {
-    let index = judge.index;
     let menu = Menu { semantic: judge.semantic, ..Menu::default() };
     let mut made = Composition { judge, menu, placed: Vec::new(), left_out: Vec::new() };
-    for candidate in candidates.always_on {
-        let placed = made.offer(candidate, query.menu_limit(), || Reason::AlwaysOn);
+    for candidate in &candidates.always_on {
+        let placed = made.offer(*candidate, query.menu_limit(), || Reason::AlwaysOn);
         made.menu.omitted.always_on += usize::from(!placed);
     }
-    // The most probable playbook of all keeps a place, whether a trigger names it or not.
-    let is_first =
-        |best: &Candidate| candidates.triggered.iter().all(|other| more_relevant(best, other).is_lt());
-    let kept = usize::from(candidates.ranked.first().is_some_and(is_first));
-    let for_triggered = query.menu_limit().saturating_sub(kept);
-    for candidate in candidates.triggered {
-        let reason = || trigger_reason(index, query, scratch, candidate.ord);
-        made.menu.omitted.triggered += usize::from(!made.offer(candidate, for_triggered, reason));
-    }
+    let kept = made.offer_triggered(query, scratch, &candidates);
     let with_kept = (made.menu.items.len() + kept).min(query.menu_limit());
     let for_ranked = query.top_up_limit().max(with_kept);
     for candidate in candidates.ranked {

@@ -68,6 +68,11 @@ impl Snapshot {
         self.agents.get(id).map(Arc::clone)
     }
 
+    /// The agents, with their indexes.
+    pub fn agents(&self) -> impl Iterator<Item = (&AgentId, &Arc<AgentIndex>)> {
+        self.agents.iter()
+    }
+
     /// How many agents there are.
     #[must_use]
     pub fn agent_count(&self) -> usize {

@@ -5,6 +5,8 @@
 //! which find a word wherever it stands. English function words are not terms. **Cost**: linear, no allocation beyond
 //! the caller's buffer.
 
+use crate::domain::words::FUNCTION_WORDS;
+
 /// Bytes of a term at most; longer runs are identifiers and encoded data, which are no evidence.
 const TERM_BYTES_MAX: usize = 64;
 
@@ -82,18 +84,6 @@ fn stem(word: &str, visit: &mut impl FnMut(&str)) {
     }
     visit(word);
 }
-
-/// Words of English that say nothing about a subject, sorted.
-#[rustfmt::skip]
-const FUNCTION_WORDS: [&str; 97] = [
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
-    "been", "before", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "for", "from",
-    "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it",
-    "its", "just", "ll", "m", "me", "my", "no", "not", "of", "on", "one", "or", "our", "out", "please",
-    "re", "s", "she", "should", "so", "some", "t", "than", "that", "the", "their", "them", "then", "there",
-    "these", "they", "this", "those", "to", "too", "up", "us", "ve", "very", "was", "we", "were", "what",
-    "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your",
-];
 
 /// The same words as numbers that are in the same order: comparing those is several times faster, and every word of every
 /// turn is looked up.

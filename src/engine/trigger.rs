@@ -73,8 +73,8 @@ impl TriggerIndex {
         Ok(Self { automaton, owners: patterns.into_values().collect(), mode })
     }
 
-    /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence. Of a long turn only its head
-    /// and its tail count, as for relevance: a pasted log holds every common word.
+    /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence, and whether any stands as a
+    /// word. Of a long turn only its head and its tail count, as for relevance: a pasted log holds every common word.
     pub fn find(&self, folded: &str, hits: &mut TriggerHits) {
         hits.begin(self.owners.len());
         if self.owners.is_empty() {
@@ -83,11 +83,11 @@ impl TriggerIndex {
         for found in self.automaton.find_overlapping_iter(folded) {
             let pattern = found.pattern().as_usize();
             let span = (found.start(), found.end());
-            if hits.is_seen(pattern) || !is_read(folded, span) || !self.is_valid(folded, span.0, span.1) {
+            if hits.is_settled(pattern) || !is_read(folded, span) || !self.is_valid(folded, span.0, span.1) {
                 continue;
             }
-            hits.add(pattern, span, &self.owners[pattern]);
-            if hits.seen_count() == self.owners.len() {
+            hits.add(pattern, span, is_word(folded, span), &self.owners[pattern]);
+            if hits.settled_count() == self.owners.len() {
                 break;
             }
         }
@@ -112,6 +112,19 @@ impl TriggerIndex {
 fn is_edge(edge: u8, neighbour: Option<char>) -> bool {
     !edge.is_ascii_alphanumeric()
         || neighbour.is_none_or(|c| is_spaceless(c) || !(c.is_alphanumeric() || is_mark(c)))
+}
+
+/// Whether a match is not a part of a longer word. In a run of a script without spaces nobody can tell, and it is not.
+fn is_word(folded: &str, (start, end): (usize, usize)) -> bool {
+    let found = &folded[start..end];
+    let goes_on = |edge: Option<char>, neighbour: Option<char>| {
+        let (Some(edge), Some(neighbour)) = (edge, neighbour) else { return false };
+        edge.is_alphanumeric()
+            && (neighbour.is_alphanumeric() || is_mark(neighbour))
+            && is_spaceless(edge) == is_spaceless(neighbour)
+    };
+    !goes_on(found.chars().next(), folded[..start].chars().next_back())
+        && !goes_on(found.chars().next_back(), folded[end..].chars().next())
 }
 
 fn is_mark(c: char) -> bool {
@@ -144,9 +157,17 @@ pub fn found_in(folded: &str, span: (usize, usize)) -> String {
 /// Triggers found in a turn.
 #[derive(Debug, Default)]
 pub struct TriggerHits {
-    seen: Vec<bool>,
-    seen_count: usize,
+    seen: Vec<Seen>,
+    settled_count: usize,
     hits: Vec<TriggerHit>,
+}
+
+/// How a pattern has been found so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Not,
+    InsideWords,
+    AsWord,
 }
 
 /// One trigger of one playbook, found.
@@ -156,28 +177,36 @@ pub struct TriggerHit {
     pub owner: Owner,
     /// The bytes of the folded turn that it covers.
     pub span: (usize, usize),
+    /// The number of the trigger among all of the agent.
+    pattern: usize,
 }
 
 impl TriggerHits {
     fn begin(&mut self, pattern_count: usize) {
         self.seen.clear();
-        self.seen.resize(pattern_count, false);
-        self.seen_count = 0;
+        self.seen.resize(pattern_count, Seen::Not);
+        self.settled_count = 0;
         self.hits.clear();
     }
 
-    fn is_seen(&self, pattern: usize) -> bool {
-        self.seen[pattern]
+    /// Whether a further occurrence would say nothing new.
+    fn is_settled(&self, pattern: usize) -> bool {
+        self.seen[pattern] == Seen::AsWord
     }
 
-    fn seen_count(&self) -> usize {
-        self.seen_count
+    fn settled_count(&self) -> usize {
+        self.settled_count
     }
 
-    fn add(&mut self, pattern: usize, span: (usize, usize), owners: &[Owner]) {
-        self.seen[pattern] = true;
-        self.seen_count += 1;
-        self.hits.extend(owners.iter().map(|owner| TriggerHit { owner: *owner, span }));
+    fn add(&mut self, pattern: usize, span: (usize, usize), is_word: bool, owners: &[Owner]) {
+        if self.seen[pattern] == Seen::Not {
+            self.hits.extend(owners.iter().map(|owner| TriggerHit { owner: *owner, span, pattern }));
+            self.seen[pattern] = Seen::InsideWords;
+        }
+        if is_word {
+            self.seen[pattern] = Seen::AsWord;
+            self.settled_count += 1;
+        }
     }
 
     fn finish(&mut self) {
@@ -188,6 +217,12 @@ impl TriggerHits {
     #[must_use]
     pub fn all(&self) -> &[TriggerHit] {
         &self.hits
+    }
+
+    /// Whether a playbook's triggers were found inside longer words alone.
+    #[must_use]
+    pub fn are_inside_words(&self, ord: PlaybookOrd) -> bool {
+        self.of(ord).iter().all(|hit| self.seen[hit.pattern] == Seen::InsideWords)
     }
 
     /// The hits of one playbook, in the order of its triggers. Logarithmic.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::diagnostic::{Diagnostic, Place};
 use super::yaml::{Node, Value};
 use crate::domain::limits::{TRIGGER_CHARS_SHORT, TRIGGERS_MAX};
-use crate::domain::playbook::trigger_fault;
+use crate::domain::playbook::{is_everywhere, trigger_fault};
 use crate::domain::text;
 
 /// Whose field it is.
@@ -118,7 +118,7 @@ impl TriggerList {
 
     fn keep(&mut self, candidates: Vec<String>, place: Place) {
         let mut seen = HashSet::new();
-        let mut blank = 0;
+        let (mut blank, mut everywhere) = (0, Vec::new());
         let mut over = 0;
         for (index, candidate) in candidates.into_iter().enumerate() {
             let trigger = text::one_line(&candidate);
@@ -126,6 +126,10 @@ impl TriggerList {
                 blank += 1;
             } else if let Some(fault) = trigger_fault(&trigger) {
                 self.skip(place, format!("trigger {} {fault}; it is ignored", index + 1));
+            } else if is_everywhere(&trigger) {
+                if seen.insert(text::fold(&trigger)) {
+                    everywhere.push(format!("\"{}\"", text::escaped(&trigger, 9)));
+                }
             } else if self.triggers.len() == TRIGGERS_MAX {
                 over += 1;
             } else if seen.insert(text::fold(&trigger)) {
@@ -134,6 +138,12 @@ impl TriggerList {
         }
         if blank > 0 {
             self.skip(place, format!("blank triggers are ignored ({blank}): they would match every turn"));
+        }
+        if !everywhere.is_empty() {
+            let message =
+                format!("triggers that are in nearly every turn are ignored: {}", everywhere.join(", "));
+            self.diagnostics
+                .push(Diagnostic::warning(place, message).hint("write phrases of the playbook's subject"));
         }
         if let Some(trigger) = self.triggers.iter().find(|trigger| trigger.contains([';', '|'])) {
             let message =

@@ -14,7 +14,7 @@ use prometheus::{
 };
 
 use crate::domain::limits::MENU_ITEMS_MAX;
-use crate::domain::menu::{Menu, Reason};
+use crate::domain::menu::{Menu, Reason, SemanticState};
 use crate::domain::stage::Stage;
 
 /// The upper bounds of times, in seconds: from a microsecond to the longest call.
@@ -102,6 +102,9 @@ impl Closed {
 /// Why playbooks are on menus, as counted.
 const MENU_REASONS: [&str; 3] = ["always_on", "trigger", "semantic"];
 
+/// Whether the semantic pass took part in menus, as counted.
+const SEMANTIC_STATES: [&str; 3] = ["ok", "unavailable", "script_not_covered"];
+
 /// What is looked up when somebody asks for the metrics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
@@ -128,6 +131,7 @@ pub struct Metrics {
     stages: [Histogram; Stage::ALL.len()],
     menus: [IntCounter; MENU_ITEMS_MAX + 1],
     menu_items: [IntCounter; MENU_REASONS.len()],
+    semantic: [IntCounter; SEMANTIC_STATES.len()],
     handled: IntCounterVec,
     handling: HistogramVec,
     refused: IntCounterVec,
@@ -191,6 +195,11 @@ impl Metrics {
         let menus =
             add.counters("maitred_menus_total", "Menus, by how many playbooks they offer.", &["size"]);
         let items = add.counters("maitred_menu_items_total", "Playbooks on menus, by why.", &["reason"]);
+        let semantic = add.counters(
+            "maitred_semantic_total",
+            "Menus, by whether the semantic pass took part.",
+            &["state"],
+        );
         let shed = add.counters("maitred_shed_total", "Calls refused because of load.", &["reason"]);
         let closed = add.counters(
             "maitred_connections_closed_total",
@@ -203,6 +212,7 @@ impl Metrics {
             stages: Stage::ALL.map(|stage| stages.with_label_values(&[stage.name()])),
             menus: std::array::from_fn(size),
             menu_items: MENU_REASONS.map(|reason| items.with_label_values(&[reason])),
+            semantic: SEMANTIC_STATES.map(|state| semantic.with_label_values(&[state])),
             handled: add.counters(
                 "grpc_server_handled_total",
                 "Calls that were answered.",
@@ -240,7 +250,7 @@ impl Metrics {
         self.stages[stage as usize].observe(time.as_secs_f64());
     }
 
-    /// Counts a menu and its items.
+    /// Counts a menu, its items, and what they were selected by.
     pub fn menu(&self, menu: &Menu) {
         for item in &menu.items {
             let place = match item.reason {
@@ -251,6 +261,12 @@ impl Metrics {
             self.menu_items[place].inc();
         }
         self.menus[menu.items.len()].inc();
+        let state = match menu.semantic {
+            SemanticState::Ok => 0,
+            SemanticState::Unavailable => 1,
+            SemanticState::ScriptNotCovered => 2,
+        };
+        self.semantic[state].inc();
     }
 
     /// What is counted of a method.

@@ -122,10 +122,10 @@ fn check_says_what_is_accepted_repaired_dropped_and_refused() {
 }
 
 /// A `maitred serve` and the address that it logs.
-struct Served {
-    child: Child,
-    address: String,
-    log: Vec<String>,
+pub(crate) struct Served {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+    pub(crate) log: Vec<String>,
 }
 
 impl Served {
@@ -138,13 +138,13 @@ impl Served {
         served
     }
 
-    fn spawn(mut command: Command) -> Self {
+    pub(crate) fn spawn(mut command: Command) -> Self {
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
         Self { child, address: String::new(), log: Vec::new() }
     }
 
     /// Reads the log up to an entry with this message.
-    fn await_log(&mut self, log: &mut impl BufRead, message: &str) {
+    pub(crate) fn await_log(&mut self, log: &mut impl BufRead, message: &str) {
         for line in log.lines() {
             let line = line.unwrap();
             let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");
@@ -159,7 +159,7 @@ impl Served {
         panic!("\"{message}\" was not logged: {:#?}", self.log);
     }
 
-    fn terminate(mut self) -> Option<i32> {
+    pub(crate) fn terminate(mut self) -> Option<i32> {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         self.child.wait().unwrap().code()

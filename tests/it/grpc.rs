@@ -87,6 +87,8 @@ async fn runs_are_unavailable_and_bound_into_the_token() {
     );
 }
 
+/// CASES 2.14: an invented or misspelt slug is refused with the menu's slugs, the same way each time, and nothing is loaded
+/// for being near.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_wrong_token_and_slug_has_its_reason() {
     let server = TestServer::small().await;
@@ -94,7 +96,9 @@ async fn each_wrong_token_and_slug_has_its_reason() {
     let load = |token: &str, slug: &str| server.load(load_request(token, slug));
 
     for slug in ["query-encyclopedia", "Steady_Probe", "soup ", "SOUP", &"猫".repeat(1_400)] {
-        let answer = load(&token, slug).await;
+        let (answer, again) = (load(&token, slug).await, load(&token, slug).await);
+        let messages = [&answer, &again].map(|answer| answer.as_ref().unwrap_err().message().to_owned());
+        assert_eq!(messages[0], messages[1]);
         check_refused(answer, Code::NotFound, "SLUG_NOT_ON_MENU", "it offers soup, late-invoice");
     }
     check_refused(load(&token, "").await, Code::InvalidArgument, "FIELD_INVALID", "slug: is empty");

@@ -174,6 +174,7 @@ async fn a_panic_ends_one_call_is_counted_and_takes_nothing_else_down() {
     assert_eq!(server.select(turn_request("soup")).await.unwrap().items[0].slug, "soup");
 }
 
+/// CASES 2.07.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_model_does_not_outlast_the_deadline() {
     let server = moody(false).await;

@@ -39,7 +39,7 @@ fn baited_triggers_and_empty_descriptions_are_named() {
     warned(&lint, "honest", &[]);
 }
 
-/// CASES 2.05: what a description selects is told, and never a reason not to be ready.
+/// CASES 2.05 and 2.18: what a description selects and which are alike is told; `selection_cases::serving` has the server's side.
 #[test]
 fn playbooks_that_cannot_be_told_apart_are_named_on_both_sides() {
     let text = "Reads a contract and lists the clauses that need a lawyer's eye.";
@@ -63,7 +63,7 @@ fn the_library_has_no_warning() {
 #[test]
 fn check_looks_at_menus_when_it_is_asked_to() {
     let dir = tempfile::tempdir().unwrap();
-    for (slug, triggers) in [("tap", "leaking tap"), ("shed", "the")] {
+    for (slug, triggers) in [("tap", "leaking tap"), ("shed", "day")] {
         std::fs::create_dir(dir.path().join(slug)).unwrap();
         let text =
             skill_md(slug, triggers, "Mends what drips and what creaks in an old house.", "First look.");
@@ -72,7 +72,7 @@ fn check_looks_at_menus_when_it_is_asked_to() {
     let path = dir.path().to_str().unwrap();
     let wanted = [
         "triggers of 3 characters or fewer",
-        "shed: the trigger \"the\" is in",
+        "shed: the trigger \"day\" is in",
         "on menus: 2 of 2 playbooks have warnings",
         "neutral turns",
     ];

@@ -24,6 +24,7 @@ mod offer;
 mod parse;
 mod props;
 mod quality;
+mod selection_cases;
 mod semantic;
 mod smoke;
 mod swap;

@@ -99,6 +99,7 @@ fn a_playbook_without_triggers_is_always_on_or_ranked_as_the_agent_says() {
     check(&ranked, "how do we write in our house style, how we write", "house-style (semantic)");
 }
 
+/// CASES 2.08.
 #[test]
 fn limits_cut_last_and_everything_cut_is_counted() {
     let always = (1..=8).map(|i| copy(&format!("a{i}"), "Always."));
@@ -183,6 +184,7 @@ fn triggers_are_caseless_in_every_script() {
     check(&index, "όσος κόσμος", "greek (ΌΣΟΣ)");
 }
 
+/// CASES 2.01: by default they do, and the answer says where.
 #[test]
 fn word_triggers_do_not_fire_inside_words() {
     let playbooks = || {
@@ -211,6 +213,7 @@ fn word_triggers_do_not_fire_inside_words() {
     assert_eq!(found_in, &["perform"]);
 }
 
+/// CASES 2.22.
 #[test]
 fn explicit_playbooks_and_those_not_allowed_stay_off_and_are_explained() {
     let explicit =
@@ -229,6 +232,7 @@ fn explicit_playbooks_and_those_not_allowed_stay_off_and_are_explained() {
     assert_eq!(considered, ["secret ExplicitOnly", "bread NotAllowed"]);
 }
 
+/// CASES 2.25, as far as it goes without run state.
 #[test]
 fn recent_turns_weigh_in_without_firing_triggers() {
     let index = index(office(), AgentSettings::default());
@@ -243,6 +247,7 @@ fn recent_turns_weigh_in_without_firing_triggers() {
     assert_eq!(best.unwrap().as_str(), "late-invoice");
 }
 
+/// CASES 2.12 and 2.18.
 #[test]
 fn equal_input_gives_an_equal_menu_whatever_the_scratch_did_before() {
     let office_index = index(office(), AgentSettings::default());
@@ -278,6 +283,7 @@ fn chinese_and_japanese_find_their_playbooks() {
     check(&index, "お客様に請求書を送りたい、料金の請求書を作成して", "ryokin (semantic)");
 }
 
+/// CASES 2.20.
 #[test]
 fn long_turns_are_served_and_both_ends_count() {
     let index = index(office(), AgentSettings::default());
@@ -319,6 +325,7 @@ fn queries_keep_their_bounds() {
     assert!(query().with_allowed(&vec!["a".to_owned(); 1_001]).is_err());
 }
 
+/// CASES 2.18.
 #[test]
 fn copies_take_one_place_and_the_answer_says_so() {
     let text = "Reads a contract and lists the clauses that need a lawyer's eye.";
@@ -335,6 +342,7 @@ fn copies_take_one_place_and_the_answer_says_so() {
     }
 }
 
+/// CASES 2.03.
 #[test]
 fn the_most_probable_playbook_keeps_a_place_beside_many_triggers() {
     let mut playbooks: Vec<_> = (0..7)

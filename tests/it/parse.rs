@@ -153,11 +153,11 @@ fn scalars_stay_as_authored() {
         ],
     );
     check(
-        named("metadata:\n  triggers: [no, off, 007, 12:30, 1e3]"),
+        named("metadata:\n  triggers: [yes, off, 007, 12:30, 1e3]"),
         &[
-            "triggers [\"no\", \"off\", \"007\", \"12:30\", \"1e3\"] wanted false",
+            "triggers [\"yes\", \"off\", \"007\", \"12:30\", \"1e3\"] wanted false",
             "note 5:3 `metadata.triggers` is read as triggers",
-            "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"no\", \"off\", \"007\", \"1e3\"",
+            "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"yes\", \"off\", \"007\", \"1e3\"",
         ],
     );
     check_clean(file("name: yes-no\ndescription: no"), &["description \"no\""]);

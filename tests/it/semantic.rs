@@ -79,6 +79,7 @@ fn slugs(menu: &Menu) -> Vec<&str> {
     menu.items.iter().map(|item| item.slug.as_str()).collect()
 }
 
+/// CASES 2.07.
 #[test]
 fn a_broken_model_leaves_triggers_and_words() {
     let broken = index(Troubled::new(true, Duration::ZERO));
@@ -90,6 +91,7 @@ fn a_broken_model_leaves_triggers_and_words() {
     assert!(slugs(&menu_of("what is the capital of Peru?")).is_empty());
 }
 
+/// CASES 2.07.
 #[test]
 fn a_model_of_numbers_that_are_none_is_broken_too() {
     let mut files = models::static_model(1, 4, Dtype::F32);
@@ -104,6 +106,7 @@ fn a_model_of_numbers_that_are_none_is_broken_too() {
     assert_eq!((slugs(&menu)[0], menu.semantic), ("refund", SemanticState::Unavailable));
 }
 
+/// CASES 2.19.
 #[test]
 fn a_script_that_the_model_does_not_cover_is_said() {
     let index = index(builtin::model());
@@ -142,6 +145,7 @@ fn in_time() -> Deadline {
     Deadline::after(std::time::Instant::now(), None)
 }
 
+/// CASES 2.07: with a bounded wait.
 #[tokio::test]
 async fn turns_of_a_slow_model_are_embedded_together_and_not_waited_for_long() {
     let query = |turn: &str| MenuQuery::new(turn).unwrap();

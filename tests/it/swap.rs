@@ -35,6 +35,7 @@ fn playbooks_of(revision: u64) -> Vec<Arc<Playbook>> {
     (0..6).map(one).collect()
 }
 
+/// CASES 2.26: never half a skill.
 #[test]
 fn each_answer_has_one_revision() {
     let catalog = Catalog::new(maitred::engine::embed::builtin::model());

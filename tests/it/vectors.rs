@@ -122,6 +122,7 @@ fn equal_vectors_and_missing_ones_are_no_trouble() {
     }
 }
 
+/// CASES 2.24.
 #[test]
 fn an_edit_embeds_the_edited_playbook_alone_and_equal_ones_are_shared() {
     fn build(builder: &Builder, playbooks: Vec<Arc<Playbook>>, previous: Option<&AgentIndex>) -> Built {
@@ -148,6 +149,7 @@ fn an_edit_embeds_the_edited_playbook_alone_and_equal_ones_are_shared() {
     assert_eq!(build(&builder, some("Cooks soup."), None).embedded, 3, "what nobody holds is forgotten");
 }
 
+/// CASES 2.24.
 #[test]
 fn a_model_of_another_id_never_meets_old_vectors() {
     let open = |seed| {

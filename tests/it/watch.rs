@@ -206,7 +206,7 @@ fn each_finding_is_said_once_and_a_mended_file_is_named() {
     let (said, _, _) = look();
     assert_eq!(said, [format!("the name \"soup\" is taken by {}", root.join("soup/SKILL.md").display())]);
     assert_eq!(look(), (vec![], vec!["alpha".to_owned(), "soup".to_owned()], vec![]));
-    write(root, "broken", &skill_md("broken", "b", "No more.", "B."));
+    write(root, "broken", &skill_md("broken", "brk", "No more.", "B."));
     let (said, served, mended) = look();
     assert_eq!((said.len(), served.len(), mended), (1, 3, vec![broken]), "{said:?}");
 }

@@ -3,6 +3,8 @@
 //!
 //! **Cost**: a selection a neutral turn and one a playbook, and a cosine a pair of playbooks.
 
+pub mod rivals;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use crate::domain::menu::{Exclusion, Menu, Reason};
 use crate::domain::playbook::Playbook;
 use crate::domain::query::MenuQuery;
 use crate::domain::slug::Slug;
-use crate::domain::text::{escaped, fold, prefix_bytes};
+use crate::domain::text::{escaped, fold};
 use crate::engine::builder::{Builder, Circumstances};
 use crate::engine::scratch::Scratch;
 use crate::engine::select::select;
@@ -97,7 +99,7 @@ pub fn lint(
         }
         warnings.extend(of_description(playbook));
         warnings.extend(alike.remove(&slug).unwrap_or_default());
-        warnings.extend(self_test(&index, playbook, &mut scratch));
+        warnings.extend(of_rivals(&index, playbook, &mut scratch));
         found.push(PlaybookLint { slug, neutral_share, warnings });
         progress(neutral.len() + done, steps);
     }
@@ -159,21 +161,8 @@ fn of_description(playbook: &Playbook) -> Option<String> {
     })
 }
 
-/// Whether a playbook's own description, as a turn, puts it on the menu.
-fn self_test(index: &AgentIndex, playbook: &Playbook, scratch: &mut Scratch) -> Option<String> {
-    if playbook.parts().explicit {
-        return None;
-    }
-    let menu =
-        ask(index, prefix_bytes(playbook.description(), crate::domain::limits::TURN_BYTES_MAX), scratch)?;
-    let stands = |item: &&crate::domain::menu::MenuItem| {
-        item.slug == *playbook.slug() || item.near_duplicates.contains(playbook.slug())
-    };
-    if menu.items.iter().any(|item| stands(&item)) {
-        return None;
-    }
-    let instead: Vec<&str> = menu.items.iter().map(|item| item.slug.as_str()).take(3).collect();
-    let instead = if instead.is_empty() { "nothing".to_owned() } else { instead.join(", ") };
+fn of_rivals(index: &AgentIndex, playbook: &Playbook, scratch: &mut Scratch) -> Option<String> {
+    let instead = rivals::named(&rivals::outranked_by(index, playbook, scratch)?);
     Some(format!("its own description does not select it; {instead} comes instead: say what it alone does"))
 }
 

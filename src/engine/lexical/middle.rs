@@ -33,7 +33,7 @@ impl Lexical {
         }
         for (_, piece) in best {
             terms::for_each(piece, |term| {
-                if let Some(id) = self.ids.get(&hash(term)) {
+                if let Some(id) = self.ids.get(&hash(term)).filter(|_| scores.counts(term)) {
                     scores.known.push((*id, MIDDLE_WEIGHT));
                 }
             });

@@ -198,6 +198,9 @@ impl Lexical {
         let (head, tail) = window::head_and_tail(folded);
         for part in [head, tail] {
             terms::for_each(part, |term| {
+                if !scores.counts(term) {
+                    return;
+                }
                 let hash = hash(term);
                 match self.ids.get(&hash) {
                     Some(id) => scores.known.push((*id, weight)),

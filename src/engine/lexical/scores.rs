@@ -20,6 +20,8 @@ pub struct LexicalScores {
     pub(super) total_weight: f32,
     /// How many distinct terms the turn has, those of recent turns by their weight.
     pub(super) term_count: f32,
+    /// Whether numbers are no terms.
+    pub(super) without_numbers: bool,
     best: Best,
 }
 
@@ -39,6 +41,17 @@ pub struct LexicalScore {
 }
 
 impl LexicalScores {
+    /// Says for the next turns whether numbers are no evidence: where the turn's words can hardly be found in the catalogue,
+    /// its numbers are all that is, and the steps of nearly every playbook are numbered.
+    pub fn set_without_numbers(&mut self, without_numbers: bool) {
+        self.without_numbers = without_numbers;
+    }
+
+    /// Whether a term of a turn counts.
+    pub(super) fn counts(&self, term: &str) -> bool {
+        !(self.without_numbers && term.bytes().all(|byte| byte.is_ascii_digit()))
+    }
+
     /// Appends the `count` playbooks with the highest scores, in no order.
     pub fn best(&mut self, count: usize, best: &mut Vec<PlaybookOrd>) {
         self.best.begin(count);

@@ -36,6 +36,7 @@ fn triggers_are_read_in_every_spelling_under_metadata() {
     );
 }
 
+/// CASES 2.01 and 2.23: what the author of a short, a blank or a baited trigger is told.
 #[test]
 fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
     for field in
@@ -60,9 +61,17 @@ fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
     check(
         named("metadata:\n  triggers: ['a', ' ', 'the', '']"),
         &[
-            "triggers [\"a\", \"the\"] wanted false",
+            "triggers [] wanted true",
             "warning 5:13 blank triggers are ignored (2): they would match every turn",
-            "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"a\", \"the\"",
+            "warning 5:13 triggers that are in nearly every turn are ignored: \"a\", \"the\"",
+        ],
+    );
+    check(
+        named("metadata:\n  triggers: [ui, 猫, R, git log]"),
+        &[
+            "triggers [\"ui\", \"猫\", \"git log\"] wanted false",
+            "warning 5:13 triggers that are in nearly every turn are ignored: \"R\"",
+            "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"ui\"",
         ],
     );
     let long = "x".repeat(257);
