@@ -163,6 +163,9 @@ pub const CONNECTION_AGE_DEFAULT: Duration = Duration::from_mins(30);
 /// How long an old connection may take to finish its calls.
 pub const CONNECTION_GRACE: Duration = Duration::from_secs(30);
 
+/// How long a connection that has sent all is kept for a client that has not taken it yet.
+pub const LINGER_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// Bytes of a request to `MenuService`: a full turn, with room for a few recent ones.
 pub const MENU_DECODE_BYTES_MAX: usize = 256 * 1024;
 

@@ -173,7 +173,8 @@ mod tests {
     fn texts_of_one_document_come_nearer() {
         let texts: [&[u32]; 4] = [&[0], &[1], &[2], &[3]];
         let documents = [vec![texts[0], texts[1]], vec![texts[2], texts[3]]];
-        let recipe = Recipe { dimensions: 2, batch: 8, steps_max: 0, learning_rate: 0.0, pair_steps: 300 };
+        let recipe =
+            Recipe { dimensions: 2, batch: 1_024, steps_max: 0, learning_rate: 0.0, pair_steps: 300 };
         let cosine = |rows: &Rows| {
             let units = rows.embed(&texts).units;
             units[0] * units[2] + units[1] * units[3]
