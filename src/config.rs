@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use crate::app::admit::AdmissionLimits;
 use crate::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
 use crate::domain::limits::{
-    CONNECTION_AGE_DEFAULT, CONNECTIONS_DEFAULT, IN_FLIGHT_DEFAULT, MENU_TTL_DEFAULT, PLAYBOOKS_DEFAULT,
-    PLAYBOOKS_MAX,
+    CONNECTION_AGE_DEFAULT, CONNECTIONS_DEFAULT, HTTP_CONNECTIONS_MAX, IN_FLIGHT_DEFAULT, MENU_TTL_DEFAULT,
+    PLAYBOOKS_DEFAULT, PLAYBOOKS_MAX,
 };
 use crate::telemetry::log::LogFormat;
 use crate::transport::connection::ConnectionLimits;
@@ -73,6 +73,11 @@ pub struct CatalogArgs {
     /// Probabilities and floors instead of the built-in ones, as `calibrate` writes them.
     #[arg(long, value_name = "FILE", env = "MAITRED_CALIBRATION")]
     pub calibration: Option<PathBuf>,
+
+    /// Files that are let in although the scanner blocks them: a line for each, `sha256:DIGEST RULESET REASON`. HIGH
+    /// findings alone can be overridden; an edit of the file ends it.
+    #[arg(long, value_name = "FILE", env = "MAITRED_ALLOW_FILE")]
+    pub allow_file: Option<PathBuf>,
 
     /// How many playbooks the agent may have, up to 100000.
     #[arg(long, value_name = "N", default_value_t = PLAYBOOKS_DEFAULT, env = "MAITRED_MAX_PLAYBOOKS")]
@@ -172,6 +177,8 @@ pub struct CatalogConfig {
     pub model: Option<PathBuf>,
     /// The file of probabilities and floors; none means the built-in ones.
     pub calibration: Option<PathBuf>,
+    /// The file of overrides of the scanner; none means no overrides.
+    pub allow_file: Option<PathBuf>,
     /// How menus are made.
     pub settings: AgentSettings,
     /// Whether `untriggered` was chosen, so that no advice is needed.
@@ -201,6 +208,8 @@ pub struct ServeConfig {
     pub admission: AdmissionLimits,
     /// How many gRPC connections, and how long.
     pub connections: ConnectionLimits,
+    /// How many connections of metrics and probes.
+    pub http_connections_max: usize,
 }
 
 /// Where to listen.
@@ -242,6 +251,7 @@ impl CatalogArgs {
             skills: self.skills,
             model: self.model,
             calibration: self.calibration,
+            allow_file: self.allow_file,
             settings: AgentSettings { untriggered, trigger_match, stray_share: self.stray_share },
             untriggered_chosen: self.untriggered.is_some(),
             playbooks_max: self.max_playbooks,
@@ -297,6 +307,7 @@ impl ServeArgs {
             http: http.map(|address| Listen::parse("--http", address)).transpose()?,
             admission: AdmissionLimits { queued_max: self.max_queued, in_flight_max: self.max_in_flight },
             connections: ConnectionLimits::new(self.max_connections, age),
+            http_connections_max: HTTP_CONNECTIONS_MAX,
             menu_key_file: self.menu_key_file,
             menu_ttl: Duration::from_secs(self.menu_ttl),
             drain: Duration::from_secs(self.drain_secs),

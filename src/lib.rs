@@ -32,8 +32,8 @@
 //!
 //! # The route of one `SelectMenu`
 //! 1. [`transport::connection`] reads the frames. `transport/grpc/service.rs` takes a place in the queue ([`app::admit`]) and
-//!    notes the deadline; `call.rs` answers in time whatever becomes of the work, and counts.
-//! 2. `transport/grpc/menu.rs` receives the message and takes a permit; `convert` makes a [`domain::query::MenuQuery`] or names the field.
+//!    notes the deadline; `receive.rs` waits for the whole message; `call.rs` answers in time whatever becomes of the work, and counts.
+//! 2. `transport/grpc/menu.rs` takes a permit; `convert` makes a [`domain::query::MenuQuery`] or names the field.
 //! 3. [`app::read::Reader::select`] takes its only look at the cell ([`engine::publish::SnapshotCell::read`]).
 //! 4. [`engine::select::select`]: embed, fold, triggers, BM25, nearest, judge (the numbers are in [`engine::calibration`]), compose; ordinals inside, slugs at the end.
 //!    Where the model takes milliseconds, [`app::turns`] has embedded the turn before, with others that came with it.

@@ -1,5 +1,6 @@
 //! Composes the server: catalogue, reader, doors, signals; and takes it down in order.
 
+mod files;
 mod listener;
 mod load;
 mod rivals;
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::listener::{Accepted, Listener};
-pub use self::load::{builder, embedder, read_directories};
+pub use self::load::{builder, embedder, overrides, read_directories};
 use crate::app::admit::Admission;
 use crate::app::catalog::Catalog;
 use crate::app::observe::Observer;
@@ -24,7 +25,6 @@ use crate::app::ports::{Clock, SystemClock};
 use crate::app::read::Reader;
 use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
 use crate::config::ServeConfig;
-use crate::domain::limits::HTTP_CONNECTIONS_MAX;
 use crate::engine::embed::{About, Embedder};
 use crate::telemetry::metrics::{Door, Metrics};
 use crate::transport::connection::{ConnectionLimits, Connections};
@@ -62,8 +62,11 @@ pub struct Running {
 ///
 /// # Errors
 /// What kept it from starting, or from serving on.
-pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
+pub async fn serve(mut config: ServeConfig) -> Result<(), ServeError> {
     let mut signals = StopSignals::listen()?;
+    let (connections_max, http_connections_max) = files::make_room(config.connections.connections_max);
+    config.connections = config.connections.for_at_most(connections_max);
+    config.http_connections_max = http_connections_max;
     let embedder = embedder(&config.catalog)?;
     // Loading is not interrupted: a signal that arrives meanwhile waits, and then ends the server in order.
     let running = start(config, World { embedder, clock: Arc::new(SystemClock) }).await?;
@@ -154,7 +157,11 @@ impl Doors {
             service,
             admission,
             health,
-            http: Connections::new(Door::Http, ConnectionLimits::new(HTTP_CONNECTIONS_MAX, None), metrics),
+            http: Connections::new(
+                Door::Http,
+                ConnectionLimits::new(config.http_connections_max, None),
+                metrics,
+            ),
             routes: http::routes(observer, Arc::clone(&readiness)),
             readiness,
             draining,
@@ -211,10 +218,11 @@ impl Doors {
     }
 
     fn take_grpc(&self, accepted: Accepted) {
-        let (service, admission) = (Arc::clone(&self.service), Arc::clone(&self.admission));
+        let admission = Arc::clone(&self.admission);
+        let service = |state| grpc::OnConnection::new(Arc::clone(&self.service), state);
         match accepted {
-            Accepted::Tcp(stream) => self.grpc.serve_grpc(stream, service, admission),
-            Accepted::Unix(stream) => self.grpc.serve_grpc(stream, service, admission),
+            Accepted::Tcp(stream) => self.grpc.serve_http2(stream, admission, service),
+            Accepted::Unix(stream) => self.grpc.serve_http2(stream, admission, service),
         }
     }
 

@@ -41,6 +41,7 @@ pub(crate) async fn serve(count: usize) -> Running {
             skills: Vec::new(),
             model: None,
             calibration: None,
+            allow_file: None,
             settings: SETTINGS,
             untriggered_chosen: true,
             playbooks_max: count.max(12),
@@ -53,6 +54,7 @@ pub(crate) async fn serve(count: usize) -> Running {
         http: Some(nowhere),
         admission: AdmissionLimits { queued_max: AdmissionLimits::queued_default(), in_flight_max: 1_024 },
         connections: ConnectionLimits::new(1_024, None),
+        http_connections_max: 64,
     };
     let world = World { embedder: builtin::model(), clock: Arc::new(SystemClock) };
     let running = server::start(config, world).await.expect("a loopback port is free");

@@ -1,8 +1,9 @@
 //! Who is let in: permits, places in the queue, and the time that a call has.
 //!
-//! A call is *queued* from the arrival of its headers until a processor begins with it, and *in flight* from the moment
-//! its message is read until it is answered. Both are bounded for the process, whatever the number of connections. Health
-//! and reflection are never counted. **Invariants**: a place is given back when its guard is dropped, however the call
+//! A call is *queued* from the arrival of its headers until a processor begins with it, and again whenever more of its
+//! message has come; it is *in flight* from the moment its message is read until it is answered. Both are bounded for the
+//! process, whatever the number of connections. Health passes no queue, and what is unfinished of it is counted apart.
+//! **Invariants**: a place is given back when its guard is dropped, however the call
 //! ends. **Threads**: shared by all calls; counters only, no lock.
 
 use std::num::NonZeroUsize;
@@ -11,7 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::error::{Error, Reason};
-use crate::domain::limits::{CALL_TIME_MAX, QUEUED_PER_CORE, RECEIVING_BYTES_MAX, RETRY_AFTER_MIN};
+use crate::domain::limits::{
+    CALL_TIME_MAX, PROBES_MAX, QUEUED_PER_CORE, RECEIVING_BYTES_MAX, RETRY_AFTER_MIN, WAITING_CALLS_MAX,
+};
 use crate::telemetry::metrics::{Metrics, Shed};
 
 /// How long before the caller's deadline a wait ends, so that the caller still gets the answer that says why.
@@ -53,6 +56,15 @@ impl Refusal {
     }
 }
 
+/// Whose call it is: neither is in the other's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// One of the contract's.
+    Contract,
+    /// Of health.
+    Probe,
+}
+
 /// Counts the calls of a process.
 #[derive(Debug)]
 pub struct Admission {
@@ -60,7 +72,9 @@ pub struct Admission {
     metrics: Arc<Metrics>,
     queued: AtomicUsize,
     in_flight: AtomicUsize,
+    waiting: AtomicUsize,
     receiving_bytes: AtomicUsize,
+    probes: AtomicUsize,
     refusals: AtomicUsize,
 }
 
@@ -73,7 +87,9 @@ impl Admission {
             metrics,
             queued: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
             receiving_bytes: AtomicUsize::new(0),
+            probes: AtomicUsize::new(0),
             refusals: AtomicUsize::new(0),
         }
     }
@@ -83,7 +99,17 @@ impl Admission {
     /// # Errors
     /// When it is full.
     pub fn queue(self: &Arc<Self>) -> Result<Place, Refusal> {
-        Place::take(self, Counter::Queued, 1, self.limits.queued_max).ok_or_else(|| self.shed(Shed::Queue))
+        self.place_in_queue().ok_or_else(|| self.refuse_queue())
+    }
+
+    /// A place in the queue, if there is one.
+    pub fn place_in_queue(self: &Arc<Self>) -> Option<Place> {
+        Place::take(self, Counter::Queued, 1, self.limits.queued_max)
+    }
+
+    /// Refuses a call for want of a place in the queue.
+    pub fn refuse_queue(&self) -> Refusal {
+        self.shed(Shed::Queue)
     }
 
     /// A permit for a call whose message is read.
@@ -95,19 +121,30 @@ impl Admission {
         place.ok_or_else(|| self.error(self.shed(Shed::InFlight)))
     }
 
-    /// Room for a part of a message that is not complete, beside what the message has already.
+    /// A place for a call whose message is not complete, if there is one.
+    pub fn place_to_wait(self: &Arc<Self>, whose: Caller) -> Option<Place> {
+        match whose {
+            Caller::Contract => Place::take(self, Counter::Waiting, 1, WAITING_CALLS_MAX),
+            Caller::Probe => Place::take(self, Counter::Probes, 1, PROBES_MAX),
+        }
+    }
+
+    /// The refusal of a call for which there is no place to wait.
+    #[must_use]
+    pub fn refuse_to_wait(&self, whose: Caller) -> Error {
+        self.error(self.shed(match whose {
+            Caller::Contract => Shed::Receiving,
+            Caller::Probe => Shed::Probes,
+        }))
+    }
+
+    /// Room for bytes of a message that is not complete.
     ///
     /// # Errors
     /// When unfinished messages take too much memory together.
-    pub fn receive(self: &Arc<Self>, bytes: usize, room: &mut Option<Place>) -> Result<(), Error> {
-        if let Some(more) = Place::take(self, Counter::ReceivingBytes, bytes, RECEIVING_BYTES_MAX) {
-            match room {
-                Some(room) => room.join(more),
-                None => *room = Some(more),
-            }
-            return Ok(());
-        }
-        Err(self.error(self.shed(Shed::Receiving)))
+    pub fn room(self: &Arc<Self>, bytes: usize) -> Result<Place, Error> {
+        let room = Place::take(self, Counter::ReceivingBytes, bytes, RECEIVING_BYTES_MAX);
+        room.ok_or_else(|| self.error(self.shed(Shed::Receiving)))
     }
 
     /// Whether the next call would be refused a place in the queue.
@@ -139,9 +176,8 @@ impl Admission {
         let cause = match refusal.reason {
             Shed::Queue => format!("{} calls wait for a processor already", self.limits.queued_max),
             Shed::InFlight => format!("{} calls are in flight already", self.limits.in_flight_max),
-            Shed::Receiving => {
-                format!("unfinished messages take {} MiB already", RECEIVING_BYTES_MAX / 1024 / 1024)
-            }
+            Shed::Receiving => "the messages that are unfinished are too many or too large".to_owned(),
+            Shed::Probes => format!("{PROBES_MAX} calls of health are unfinished already"),
         };
         let retry_after = RETRY_AFTER_MIN * u32::try_from(1 + refusal.step).unwrap_or(1);
         let message = format!("the server is busy: {cause}; call again in {} ms", retry_after.as_millis());
@@ -157,7 +193,9 @@ impl Admission {
         match counter {
             Counter::Queued => &self.queued,
             Counter::InFlight => &self.in_flight,
+            Counter::Waiting => &self.waiting,
             Counter::ReceivingBytes => &self.receiving_bytes,
+            Counter::Probes => &self.probes,
         }
     }
 }
@@ -166,7 +204,9 @@ impl Admission {
 enum Counter {
     Queued,
     InFlight,
+    Waiting,
     ReceivingBytes,
+    Probes,
 }
 
 /// A place that somebody has taken; given back when dropped.
@@ -187,8 +227,14 @@ impl Place {
         Some(Self { admission: Arc::clone(admission), counter, amount })
     }
 
+    /// How much it is.
+    #[must_use]
+    pub fn amount(&self) -> usize {
+        self.amount
+    }
+
     /// Makes two places of one kind one.
-    fn join(&mut self, mut other: Self) {
+    pub fn join(&mut self, mut other: Self) {
         self.amount += std::mem::take(&mut other.amount);
     }
 }

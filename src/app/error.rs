@@ -127,7 +127,8 @@ impl Error {
 
     /// A method that is declared and not built yet.
     #[must_use]
-    pub fn method_not_built(method: &'static str) -> Self {
+    pub fn method_not_built(service: &str, method: &str) -> Self {
+        let method = format!("{}.{method}", service.rsplit('.').next().unwrap_or(service));
         let message = format!("the method {method} is declared and not built yet");
         Self::new(Reason::NotBuiltYet, message).with("method", method)
     }

@@ -37,9 +37,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", required = true)]
     queries: Vec<PathBuf>,
 
-    /// Turns of other domains, as for `eval`; split in the same way.
+    /// Turns of other domains, as for `eval`; split in the same way. Once for all sets, or once for each. Among them should be
+    /// turns as long as those of the sets: where short ones alone are about nothing, every long one seems to be about
+    /// something.
     #[arg(long, value_name = "FILE")]
-    background: Option<PathBuf>,
+    background: Vec<PathBuf>,
 
     /// The sizes of catalogues to fit for: random ones of N playbooks; 0 means all of a corpus. Repeatable.
     #[arg(long, value_name = "N", default_values_t = [9, 30, 0])]
@@ -95,6 +97,13 @@ pub(super) fn run(args: &Args) -> Outcome {
             "--corpus is given {corpora} times and --queries {queries}: give one of each for a set"
         ));
     }
+    if args.background.len() > 1 && args.background.len() != args.corpus.len() {
+        return Err(format!(
+            "--background is given {} times: give it once for all sets, or once for each of {}",
+            args.background.len(),
+            args.corpus.len()
+        ));
+    }
     let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
     let model_id = embedder.about().id.to_string();
     let sets = read(args)?;
@@ -146,7 +155,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 fn read(args: &Args) -> Result<Vec<Set>, String> {
     let mut sets = Vec::new();
-    for (path, queries) in args.corpus.iter().zip(&args.queries) {
+    for (at, (path, queries)) in args.corpus.iter().zip(&args.queries).enumerate() {
+        let background = args.background.get(at).or_else(|| args.background.first()).map(PathBuf::as_path);
         for without_bodies in [false, true] {
             let mut corpus = data::corpus(path)?;
             if without_bodies {
@@ -156,7 +166,7 @@ fn read(args: &Args) -> Result<Vec<Set>, String> {
                 }
                 corpus.playbooks = bare(&corpus.playbooks)?;
             }
-            let turns = |half| data::labelled(queries, args.background.as_deref(), &corpus, half);
+            let turns = |half| data::labelled(queries, background, &corpus, half);
             let (tune, report) = (turns(Half::Tune)?, turns(Half::Report)?);
             sets.push(Set { corpus, tune, report });
         }

@@ -6,10 +6,13 @@ mod client;
 mod distill;
 mod embed;
 mod eval;
+mod export;
+mod import;
 mod labelled;
 mod select;
 mod serve;
 mod show;
+mod sources;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -37,6 +40,10 @@ enum Command {
     Select(select::Args),
     /// Tells what the parser accepts, repairs, drops and refuses. Exit code 1 when it refuses a file.
     Check(check::Args),
+    /// Puts skills from files, directories and zips into a directory.
+    Import(import::Args),
+    /// Writes playbooks of a directory or of the library as a zip, as SKILL.md files, or as one file.
+    Export(export::Args),
     /// Calls a running server.
     Client(client::Args),
     /// Measures how well playbooks are found for labelled turns.
@@ -70,6 +77,8 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Select(args) => select::run(args),
         Command::Check(args) => check::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Client(args) => client::run(args),
         Command::Eval(args) => eval::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -195,9 +195,12 @@ pub(super) fn load_view(response: &proto::LoadPlaybookResponse) -> LoadView<'_> 
 
 /// A finding about a file: `path:line:column: severity: message; what to do`.
 pub(super) fn finding(path: &Path, diagnostic: &Diagnostic) -> String {
-    let Diagnostic { line, column, message, hint, severity } = diagnostic;
+    let Diagnostic { line, column, message, hint, severity, rule, excerpt } = diagnostic;
+    let rule = rule.map_or_else(String::new, |rule| format!("{rule}: "));
+    let excerpt = if excerpt.is_empty() { String::new() } else { format!(": `{excerpt}`") };
     let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
-    format!("{}:{line}:{column}: {}: {message}{hint}", text::escaped_path(path), severity.as_str())
+    let (path, severity) = (text::escaped_path(path), severity.as_str());
+    format!("{path}:{line}:{column}: {severity}: {rule}{message}{excerpt}{hint}")
 }
 
 /// Author's text in a table: nothing in it that a terminal would obey or hide.

@@ -34,7 +34,7 @@ pub const ORDER_MAX: i32 = 1_000_000;
 /// Levels of nesting in a frontmatter, the top-level mapping being the first.
 pub const YAML_LEVELS_MAX: usize = 8;
 
-/// Keys of one mapping in a frontmatter.
+/// Keys of one mapping in a frontmatter; our own five are not counted, so that an export of what was read can be read.
 pub const YAML_KEYS_MAX: usize = 64;
 
 /// Playbooks of an agent unless configured otherwise.
@@ -52,6 +52,25 @@ pub const DIRECTORY_LEVELS_MAX: usize = 6;
 
 /// Entries visited below one `--skills` directory: a mistyped `/` ends with an error, not with a day of walking.
 pub const DIRECTORY_ENTRIES_MAX: usize = 2_000_000;
+
+/// Bytes of a zip: it is read into memory.
+pub const ARCHIVE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Entries of a zip.
+pub const ARCHIVE_ENTRIES_MAX: usize = 10_000;
+
+/// Bytes that the skills of a zip may inflate to together.
+pub const ARCHIVE_INFLATED_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// How many times its packed size a SKILL.md in a zip may have: text packs to a third, a table of repetitions to a
+/// fiftieth, padding to a thousandth.
+pub const ARCHIVE_RATIO_MAX: u64 = 200;
+
+/// Bytes of the name of a zip's entry.
+pub const ARCHIVE_NAME_BYTES_MAX: usize = 1_024;
+
+/// Directories above a zip's entry.
+pub const ARCHIVE_LEVELS_MAX: usize = 32;
 
 /// Bytes of a turn, and of each recent turn.
 pub const TURN_BYTES_MAX: usize = 128 * 1024;
@@ -111,11 +130,23 @@ pub const IN_FLIGHT_DEFAULT: usize = 1_024;
 /// Bytes that unfinished messages may take together.
 pub const RECEIVING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes that are taken, and thrown away, of a message whose call is answered already: those of a whole message.
+/// Calls whose messages may be unfinished together.
+pub const WAITING_CALLS_MAX: usize = 16 * 1024;
+
+/// How long a call waits for its message where there is no such place: as long as a message that is on its way may take.
+pub const WAITING_GRACE: Duration = Duration::from_millis(50);
+
+/// Bytes that an unfinished message has for nothing: so that those who leave large ones unfinished keep no small ones out.
+pub const WAITING_CALL_BYTES: usize = 2 * 1024;
+
+/// Calls of health whose messages may be unfinished together.
+pub const PROBES_MAX: usize = 8 * 1024;
+
+/// Bytes that are taken, and thrown away, of a message whose call is refused: those of a whole message.
 pub const DISCARD_BYTES_MAX: usize = RUN_DECODE_BYTES_MAX;
 
-/// How long they are taken.
-pub const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long a call that is refused waits for the end of its message.
+pub const DISCARD_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// How soon a refused caller may come back; others are told up to 16 times as much.
 pub const RETRY_AFTER_MIN: Duration = Duration::from_millis(20);
@@ -126,7 +157,8 @@ pub const STREAMS_PER_CONNECTION: u32 = 256;
 /// Bytes of a request's headers.
 pub const HEADER_LIST_BYTES_MAX: u32 = 16 * 1024;
 
-/// Streams that a client has reset and nobody has looked at yet, before its connection is told to calm down.
+/// Streams that a client has reset and nobody has looked at yet, before its connection is told to calm down. With 256 a flood
+/// of 20,000 calls begun and reset at once was not always seen.
 pub const PENDING_RESETS_MAX: usize = 20;
 
 /// Streams of a connection that its client's faults made us reset, before it is told to calm down.
@@ -140,6 +172,9 @@ pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Connections of a door unless configured otherwise.
 pub const CONNECTIONS_DEFAULT: usize = 4_096;
+
+/// Files that a server has open beside its connections: playbooks that are read, what it watches, what it listens on.
+pub const FILES_RESERVED: usize = 128;
 
 /// Connections of the door of metrics and probes.
 pub const HTTP_CONNECTIONS_MAX: usize = 64;
@@ -175,11 +210,8 @@ pub const RUN_DECODE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of a request to health or reflection, which pass no queue and have no deadline: a name, and nothing else.
 pub const PROBE_DECODE_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of a response unless it returns bodies in number.
+/// Bytes of a response.
 pub const ENCODE_BYTES_MAX: usize = 1024 * 1024;
-
-/// Bytes of a response that returns bodies in number.
-pub const ENCODE_BODIES_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Bytes of an error message as it is sent, percent-encoded: it travels in HTTP/2 trailers, where some clients allow
 /// 8 KiB in all.

@@ -189,13 +189,20 @@ pub fn trigger_fault(trigger: &str) -> Option<String> {
         .then(|| format!("has {} bytes, the limit is {TRIGGER_BYTES_MAX}", trigger.len()))
 }
 
-/// Whether a trigger is in nearly every turn: a single ASCII character, or a function word of English. A file's are not
-/// taken, so that nobody wins every turn with them; of other common ones `maitred check --menu` tells how often they fire.
+/// Whether a trigger is in nearly every turn: a single digit or mark of ASCII, or a function word of English. A file's are
+/// not taken, so that nobody wins every turn with them; of other common ones `maitred check --menu` tells how often they
+/// fire. Other single letters (R, C) are names, and fire as whole words alone.
 #[must_use]
 pub fn is_everywhere(trigger: &str) -> bool {
     let folded = text::fold(trigger.trim());
-    let is_character = folded.is_ascii() && folded.len() == 1;
-    is_character || FUNCTION_WORDS.binary_search(&folded.as_str()).is_ok()
+    let is_mark = folded.is_ascii() && folded.len() == 1 && !is_letter(&folded);
+    is_mark || FUNCTION_WORDS.binary_search(&folded.as_str()).is_ok()
+}
+
+/// Whether a text is one letter of ASCII: as a trigger it has to stand as a word, whatever the agent's rule is.
+#[must_use]
+pub fn is_letter(text: &str) -> bool {
+    matches!(text.as_bytes(), [byte] if byte.is_ascii_alphabetic())
 }
 
 /// Over a fixed list of parts; a new part is appended, so that playbooks without it keep their digest.

@@ -45,7 +45,7 @@ pub fn fit(examples: &[Example], with_vector: bool) -> Result<Fit, String> {
     fit.set_weights(weights.map(rounded).as_slice());
     let verdicts: Vec<(DVector<f64>, bool, f64)> =
         examples.iter().filter_map(|example| verdict_row(example, &fit, with_vector)).collect();
-    let any = newton(4, &|weights| logistic(&verdicts, weights))?.map(rounded);
+    let any = newton(5, &|weights| logistic(&verdicts, weights))?.map(rounded);
     fit.set_any(any.as_slice());
     let mut stray: Vec<f64> =
         verdicts.iter().filter(|(_, in_scope, _)| !in_scope).map(|(row, _, _)| row.dot(&any)).collect();
@@ -76,9 +76,10 @@ fn verdict_row(example: &Example, fit: &Fit, with_vector: bool) -> Option<(DVect
     let mut best: Vec<f64> = example.candidates.iter().map(score).collect();
     best.sort_by(|a, b| b.total_cmp(a));
     best.truncate(PLACES);
-    let Occasion { ln_terms, ln_playbooks } = example.occasion;
+    let Occasion { ln_terms, ln_playbooks, theme } = example.occasion;
+    let theme = if with_vector { theme } else { 0.0 };
     let verdict = Verdict::of(&best, fit, example.occasion);
-    let row = DVector::from_row_slice(&[1.0, verdict.fit, ln_terms, ln_playbooks]);
+    let row = DVector::from_row_slice(&[1.0, verdict.fit, ln_terms, ln_playbooks, theme]);
     (!best.is_empty()).then_some((row, example.in_scope(), example.weight))
 }
 
@@ -193,7 +194,7 @@ mod tests {
     /// Turns whose right playbook has the most strength, beside turns where no playbook has much.
     fn examples() -> Vec<Example> {
         let evidence = |strength: f32| Evidence { strength, coverage: strength / 2.0, ..Evidence::default() };
-        let occasion = Occasion::new(6.0, 30);
+        let occasion = Occasion::new(6.0, 30, 0.0);
         let noise = |at: u16| f32::from(at * 37 % 50) / 100.0;
         let inside = (0..200).map(|at| Example {
             candidates: vec![(evidence(0.8 + noise(at)), true), (evidence(0.4 + noise(at + 7)), false)],

@@ -69,6 +69,8 @@ pub struct Fit {
     pub any_terms: f64,
     /// What the logarithm of the number of playbooks adds.
     pub any_playbooks: f64,
+    /// What the theme adds.
+    pub any_theme: f64,
     /// The log-odds that each share of stray turns exceeds, by [`FLOOR_SHARES`].
     pub floors: [f64; FLOOR_SHARES.len()],
 }
@@ -130,10 +132,10 @@ impl Fit {
 
     /// Takes the numbers of the verdict from a fit.
     pub(super) fn set_any(&mut self, fitted: &[f64]) {
-        let [any_intercept, any_fit, any_terms, any_playbooks] = *fitted else {
-            unreachable!("a verdict has an intercept and three weights");
+        let [any_intercept, any_fit, any_terms, any_playbooks, any_theme] = *fitted else {
+            unreachable!("a verdict has an intercept and four weights");
         };
-        *self = Self { any_intercept, any_fit, any_terms, any_playbooks, ..self.clone() };
+        *self = Self { any_intercept, any_fit, any_terms, any_playbooks, any_theme, ..self.clone() };
     }
 
     /// The log-odds that this share of stray turns exceeds: between the known shares on a line over their logarithms; for

@@ -49,7 +49,8 @@ impl<'a> Judge<'a> {
             0 => index.contents.len(),
             allowed => allowed.min(index.contents.len()),
         };
-        let occasion = Occasion::new(scratch.lexical.term_count(), playbooks);
+        let theme = turn.map_or(0.0, |_| (background - index.scale.mean) / index.scale.unit);
+        let occasion = Occasion::new(scratch.lexical.term_count(), playbooks, theme);
         let fit = index.calibration.fit(turn.is_some() && !vectors.is_missing());
         let verdict = Verdict::of(&[], fit, occasion);
         Self { index, semantic, lexical: &scratch.lexical, turn, background, fit, occasion, verdict }

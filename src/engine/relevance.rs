@@ -4,7 +4,7 @@
 //! z(playbook)   = a + b · s + c · s · coverage + d · ln(1 + name) + e · ln(1 + description) + f · lift + g · ln(terms),
 //!                 s = ln(1 + strength)
 //! fit           = ln Σ exp(z), over the best PLACES playbooks
-//! P(any)        = 1 / (1 + exp(-(h + i · fit + j · ln(terms) + k · ln(playbooks))))
+//! P(any)        = 1 / (1 + exp(-(h + i · fit + j · ln(terms) + k · ln(playbooks) + l · theme)))
 //! P(playbook)   = P(any) · exp(z - fit)
 //! ```
 //!
@@ -14,8 +14,9 @@
 //!
 //! The strength is the BM25 score divided by the rarity of an unknown term (it grows with the catalogue as scores do) and
 //! by what a playbook with this much text can score; name and description are their parts of BM25 in the same units. The
-//! lift is how much nearer the playbook is to the turn than playbooks are on the whole, in units of the model
-//! ([`scale`](super::embed::scale)).
+//! lift is how much nearer the playbook is to the turn than playbooks are on the whole, and the theme how much nearer those
+//! are than unrelated texts, in units of the model ([`scale`](super::embed::scale)), at most [`THEME_MAX`]: a turn of the
+//! catalogue's field is rather about one of its playbooks than one of another field with as many of its words.
 
 use super::calibration::{FEATURES, Fit};
 use crate::domain::menu::Scores;
@@ -30,6 +31,11 @@ pub const SHARE_MIN: f64 = 0.01;
 /// Playbooks that the catalogue is thought to hold besides, as near to the turn as unrelated texts are: in a catalogue of
 /// one or two the mean would be the playbook itself.
 const PSEUDO_PLAYBOOKS: f32 = 10.0;
+
+/// The theme from which on a turn is of the catalogue's field, and being nearer says no more. The playbooks of a narrow catalogue
+/// are five units from unrelated texts and those of a mixed one two: without an end one floor would be lax for the one and strict
+/// for the other.
+pub const THEME_MAX: f32 = 1.0;
 
 /// The evidence for one playbook in one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,6 +70,9 @@ pub struct Occasion {
     pub ln_terms: f64,
     /// The logarithm of the number of playbooks.
     pub ln_playbooks: f64,
+    /// How much nearer the turn is to the catalogue on the whole than unrelated texts are, in units of the model, at most
+    /// [`THEME_MAX`]; zero without a semantic pass.
+    pub theme: f64,
 }
 
 /// Whether a turn is about any playbook.
@@ -83,11 +92,12 @@ pub fn background(mean: f32, playbook_count: f32, unrelated: f32) -> f32 {
 }
 
 impl Occasion {
-    /// A turn of so many terms, a catalogue of so many playbooks.
+    /// A turn of so many terms, a catalogue of so many playbooks, how near they are.
     #[must_use]
-    pub fn new(terms: f32, playbooks: usize) -> Self {
+    pub fn new(terms: f32, playbooks: usize, theme: f32) -> Self {
         let playbooks = f64::from(u32::try_from(playbooks).unwrap_or(u32::MAX));
-        Self { ln_terms: f64::from(terms.max(1.0)).ln(), ln_playbooks: playbooks.max(1.0).ln() }
+        let ln_terms = f64::from(terms.max(1.0)).ln();
+        Self { ln_terms, ln_playbooks: playbooks.max(1.0).ln(), theme: f64::from(theme.min(THEME_MAX)) }
     }
 }
 
@@ -146,7 +156,8 @@ impl Verdict {
         let log_odds = fit.any_intercept
             + fit.any_fit * total
             + fit.any_terms * occasion.ln_terms
-            + fit.any_playbooks * occasion.ln_playbooks;
+            + fit.any_playbooks * occasion.ln_playbooks
+            + fit.any_theme * occasion.theme;
         Self { log_odds, fit: total }
     }
 
@@ -177,11 +188,11 @@ mod tests {
     fn score(strength: f32, coverage: f32, lift: Option<f32>) -> f64 {
         let near = lift.map(|lift| Nearness { cosine: 0.0, lift });
         let evidence = Evidence { strength, coverage, near, ..Evidence::default() };
-        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30))
+        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30, 0.0))
     }
 
     fn verdict(best: &[f64]) -> Verdict {
-        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30))
+        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30, 0.0))
     }
 
     #[test]
@@ -203,6 +214,14 @@ mod tests {
         let sum: f64 = best.iter().map(|score| verdict.probability(*score)).sum();
         assert!((sum - verdict.any()).abs() < 1e-9 && verdict.any() < 1.0, "{sum}");
         assert!(best[1] > verdict.score_min() && best[2] < verdict.score_min() + 1.0);
+    }
+
+    #[test]
+    fn a_turn_far_from_the_catalogue_is_less_likely_about_it_and_one_of_its_field_is_not_helped_by_being_nearer()
+     {
+        let odds = |theme| Verdict::of(&[1.0], &shipped().semantic, Occasion::new(6.0, 30, theme)).log_odds;
+        let one = |theme: f32| (odds(theme) - odds(THEME_MAX)).abs() < 1e-9;
+        assert!(odds(-1.0) < odds(0.0) && odds(0.0) < odds(THEME_MAX) && one(2.0) && one(6.0));
     }
 
     #[test]

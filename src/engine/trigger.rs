@@ -15,6 +15,7 @@ use super::terms::is_spaceless;
 use super::window::is_read;
 use crate::domain::agent::TriggerMatch;
 use crate::domain::limits::FOUND_IN_CHARS_MAX;
+use crate::domain::playbook::is_letter;
 use crate::domain::text::fold;
 
 /// The triggers of one agent.
@@ -96,8 +97,8 @@ impl TriggerIndex {
 
     fn is_valid(&self, folded: &str, start: usize, end: usize) -> bool {
         match self.mode {
-            TriggerMatch::Substring => true,
-            TriggerMatch::Word => {
+            TriggerMatch::Substring if !is_letter(&folded[start..end]) => true,
+            TriggerMatch::Substring | TriggerMatch::Word => {
                 let before = folded[..start].chars().next_back();
                 let after = folded[end..].chars().next();
                 let bytes = folded.as_bytes();

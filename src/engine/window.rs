@@ -2,7 +2,8 @@
 //!
 //! A pasted log may be a hundred times the request that stands above or below it, and holds every common word. Relevance
 //! reads the head and the tail, and of what lies between the strongest pieces at a low weight; triggers fire in the head
-//! and the tail alone, and elsewhere are evidence as other words are. **Cost**: constant.
+//! and the tail alone, and elsewhere are evidence as other words are. Of recent turns the newest weighs most. **Cost**:
+//! constant.
 
 use crate::domain::text::prefix_bytes;
 
@@ -14,6 +15,19 @@ const TAIL_BYTES: usize = 4 * 1024;
 
 /// Bytes of each end that are embedded: what a sentence transformer reads of a text, some 250 tokens.
 const EMBEDDED_BYTES: usize = 1024;
+
+/// The weight of the newest recent turn, against 1 of the turn itself, and what each older one has of the next one's. Measured
+/// on the halves of two sets of dialogues that may be tuned on: with 0.25 for all, 0.571 of 1,000 follow-ups had the right
+/// one first and 0.691 of 163 turns of the other set; so, 0.579 and 0.706; with 0.5 and half of it for each older one, 0.550
+/// and 0.730. A change of subject is found as well as without recent turns.
+const RECENT_WEIGHT: f32 = 0.4;
+const RECENT_DECAY: f32 = 0.7;
+
+/// Recent turns, oldest first, to newest first with their weights.
+pub fn weighted(recent: &[String]) -> impl Iterator<Item = (&str, f32)> {
+    let weights = std::iter::successors(Some(RECENT_WEIGHT), |weight| Some(weight * RECENT_DECAY));
+    recent.iter().rev().map(String::as_str).zip(weights)
+}
 
 /// The head and the tail of `folded` for BM25; the tail is empty when the text is short. Cut between characters.
 #[must_use]

@@ -16,6 +16,10 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it; may be empty.
     pub hint: String,
+    /// The rule of the scanner that found it; none where the parser did.
+    pub rule: Option<&'static str>,
+    /// What stands there, with controls escaped; may be empty.
+    pub excerpt: String,
 }
 
 /// How bad a finding is. Ordered from harmless to fatal.
@@ -76,6 +80,8 @@ impl Diagnostic {
             column: place.column,
             message: message.into(),
             hint: String::new(),
+            rule: None,
+            excerpt: String::new(),
         }
     }
 
@@ -83,6 +89,13 @@ impl Diagnostic {
     #[must_use]
     pub fn place(&self) -> Place {
         Place { line: self.line, column: self.column }
+    }
+
+    /// The same finding with the scanner's rule and what stands there.
+    #[must_use]
+    pub fn found_by(mut self, rule: &'static str, excerpt: impl Into<String>) -> Self {
+        (self.rule, self.excerpt) = (Some(rule), excerpt.into());
+        self
     }
 
     /// The same finding with advice.

@@ -3,9 +3,16 @@
 //! The only reader of the format: a directory, a pack, an import and a check all see the same answer for the same
 //! bytes. **Cost**: linear; at most 64 KiB are looked at.
 
-use super::diagnostic::{Diagnostic, Severity};
+use super::diagnostic::{Diagnostic, Place, Severity};
 use super::{fences, fields, repair};
 use crate::domain::playbook::Playbook;
+use crate::domain::text;
+
+/// The file that makes a directory a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+
+/// Directories of a skill whose files are seen, counted and ignored.
+pub const RESOURCE_DIRS: [&str; 3] = ["scripts", "references", "assets"];
 
 /// What became of a file.
 #[derive(Clone, Debug)]
@@ -27,6 +34,29 @@ impl Parsed {
     #[must_use]
     pub fn refusal(&self) -> Option<&Diagnostic> {
         self.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Refused)
+    }
+
+    /// Adds what there is to say about the place of the file: `folder`, where it lies in one of its own, and how many
+    /// files lie in the directories of its resources.
+    pub fn add_surroundings(&mut self, folder: Option<&str>, resource_count: usize) {
+        // The specification wants the folder to have the skill's name. Here the name stands, whatever the folder is called.
+        if let (Some(playbook), Some(folder)) = (&self.playbook, folder)
+            && folder != playbook.slug().as_str()
+        {
+            let message = format!(
+                "the folder \"{}\" is not called like the skill, \"{}\"",
+                text::escaped(folder, 80),
+                playbook.slug()
+            );
+            let warning = Diagnostic::warning(Place::line(1), message);
+            self.diagnostics.push(warning.hint("the name in the file is the one that counts"));
+        }
+        if resource_count > 0 {
+            let message = format!(
+                "{resource_count} files in scripts, references or assets are not served: a playbook is its SKILL.md"
+            );
+            self.diagnostics.push(Diagnostic::note(Place::line(1), message));
+        }
     }
 }
 

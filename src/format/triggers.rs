@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::diagnostic::{Diagnostic, Place};
 use super::yaml::{Node, Value};
 use crate::domain::limits::{TRIGGER_CHARS_SHORT, TRIGGERS_MAX};
-use crate::domain::playbook::{is_everywhere, trigger_fault};
+use crate::domain::playbook::{is_everywhere, is_letter, trigger_fault};
 use crate::domain::text;
 
 /// Whose field it is.
@@ -46,6 +46,18 @@ pub(super) fn read(node: &Node, spelling: Spelling) -> TriggerList {
     }
     list.keep(candidates, node.place);
     list
+}
+
+/// The value of a field that gives these triggers: separated by commas, or a JSON array where one of them would not
+/// come back that way.
+pub(super) fn write(triggers: &[String]) -> String {
+    let (place, mut read, mut list) = (Place::line(1), Vec::new(), TriggerList::default());
+    let text = triggers.join(", ");
+    list.split_text(&text, place, Spelling::Own, &mut read);
+    if read == triggers || triggers.is_empty() {
+        return text;
+    }
+    serde_json::to_string(triggers).expect("a list of texts is JSON")
 }
 
 /// The line that gives a playbook these triggers.
@@ -158,7 +170,9 @@ impl TriggerList {
     }
 
     fn report_short(&mut self, place: Place) {
-        let is_short = |trigger: &&String| trigger.is_ascii() && trigger.trim().len() <= TRIGGER_CHARS_SHORT;
+        let is_short = |trigger: &&String| {
+            trigger.is_ascii() && trigger.len() <= TRIGGER_CHARS_SHORT && !is_letter(trigger)
+        };
         let short: Vec<String> = self
             .triggers
             .iter()

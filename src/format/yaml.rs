@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use granit_parser::{Event, Marker, Parser, Placement, ScalarStyle, ScanError, Span};
 
 use super::diagnostic::{Diagnostic, Place};
+use super::fields::OWN_FIELDS;
 use crate::domain::limits::{YAML_KEYS_MAX, YAML_LEVELS_MAX};
 use crate::domain::text;
 
@@ -185,7 +186,9 @@ impl Builder<'_> {
             if plain && text == "<<" {
                 return Err(refuse(place, "a merge key (`<<`)"));
             }
-            if entries.len() == YAML_KEYS_MAX {
+            let is_own = |key: &str| OWN_FIELDS.contains(&key);
+            let counted = entries.iter().filter(|entry| !is_own(&entry.key)).count();
+            if counted == YAML_KEYS_MAX && !is_own(&text) {
                 let message = format!("a mapping has more than {YAML_KEYS_MAX} keys");
                 return Err(YamlError::Shape(Diagnostic::refused(place, message)));
             }

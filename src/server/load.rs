@@ -1,6 +1,7 @@
 //! The first catalogue, and what keeps it current.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use tracing::{error, info, warn};
@@ -12,8 +13,10 @@ use crate::app::report;
 use crate::config::CatalogConfig;
 use crate::domain::agent::AgentId;
 use crate::domain::playbook::Playbook;
+use crate::domain::text::escaped_path;
 use crate::engine::builder::Builder;
 use crate::engine::embed::{Embedder, builtin};
+use crate::format::scan::overrides::Overrides;
 use crate::store::directory::{Directory, DirectoryError, Refresh, Watch, watch};
 use crate::store::model;
 
@@ -85,9 +88,26 @@ pub(super) fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Opt
 /// # Errors
 /// A directory that cannot be read, or too many playbooks.
 pub fn read_directories(config: &CatalogConfig) -> Result<(Directory, Refresh), ServeError> {
-    let mut directory = Directory::new(config.skills.clone(), config.playbooks_max);
+    let overrides = overrides(config.allow_file.as_deref())?;
+    let mut directory =
+        Directory::new(config.skills.clone(), config.playbooks_max).with_overrides(Arc::clone(&overrides));
     let refresh = directory.refresh(&BTreeSet::new()).map_err(|error| error.to_string())?;
+    for line in overrides.unused() {
+        warn!(line, "no file has the digest of this line of the allow file: it can go");
+    }
     Ok((directory, refresh))
+}
+
+/// What an allow file lets in; nothing without one.
+///
+/// # Errors
+/// What is wrong with the file, and on which line.
+pub fn overrides(file: Option<&Path>) -> Result<Arc<Overrides>, ServeError> {
+    let Some(file) = file else { return Ok(Arc::default()) };
+    let shown = escaped_path(file);
+    let text = std::fs::read_to_string(file).map_err(|error| format!("--allow-file {shown}: {error}"))?;
+    let overrides = Overrides::parse(&text).map_err(|fault| format!("--allow-file {shown}: {fault}"))?;
+    Ok(Arc::new(overrides))
 }
 
 fn advise(config: &CatalogConfig, playbooks: &[Arc<Playbook>]) {

@@ -30,8 +30,10 @@ pub enum Shed {
     Queue,
     /// Too many calls were in flight.
     InFlight,
-    /// Too many bytes of unfinished messages.
+    /// Too many unfinished messages, or too large ones.
     Receiving,
+    /// Too many unfinished calls of health.
+    Probes,
 }
 
 /// Where a connection comes in.
@@ -61,13 +63,14 @@ pub enum Closed {
 }
 
 impl Shed {
-    const ALL: [Self; 3] = [Self::Queue, Self::InFlight, Self::Receiving];
+    const ALL: [Self; 4] = [Self::Queue, Self::InFlight, Self::Receiving, Self::Probes];
 
     fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
             Self::InFlight => "in_flight",
             Self::Receiving => "receiving",
+            Self::Probes => "probes",
         }
     }
 }

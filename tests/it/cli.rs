@@ -1,7 +1,8 @@
 //! The command line as a person uses it: output, exit codes, sentences.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read as _, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -125,6 +126,8 @@ fn check_says_what_is_accepted_repaired_dropped_and_refused() {
 pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) address: String,
+    /// The door of metrics.
+    http: String,
     pub(crate) log: Vec<String>,
 }
 
@@ -140,7 +143,7 @@ impl Served {
 
     pub(crate) fn spawn(mut command: Command) -> Self {
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        Self { child, address: String::new(), log: Vec::new() }
+        Self { child, address: String::new(), http: String::new(), log: Vec::new() }
     }
 
     /// Reads the log up to an entry with this message.
@@ -151,6 +154,9 @@ impl Served {
             self.log.push(line);
             if let Some(address) = entry["listen"].as_str() {
                 address.clone_into(&mut self.address);
+            }
+            if let Some(http) = entry["http"].as_str() {
+                http.clone_into(&mut self.http);
             }
             if entry["message"] == message {
                 return;
@@ -203,14 +209,48 @@ fn client_and_server_over_a_port_and_a_clean_end() {
 }
 
 #[test]
-fn a_server_without_file_descriptors_says_so_once_and_recovers() {
-    let mut command = Command::new("sh");
-    let serve = "ulimit -n 40; exec \"$0\" serve --listen 127.0.0.1:0 --log-format json";
-    command.args(["-c", serve, env!("CARGO_BIN_EXE_maitred")]).stdin(Stdio::null());
-    let mut served = Served::spawn(command);
+fn a_server_of_few_file_descriptors_takes_fewer_connections_and_keeps_room_for_itself() {
+    let (served, log) = serve_after("ulimit -Sn 100; ulimit -Hn 220");
+    let warned = served.log.iter().find(|line| line.contains("fewer files than --max-connections 4096"));
+    let warned: serde_json::Value = serde_json::from_str(warned.expect("it says so")).unwrap();
+    assert_eq!((&warned["limit"], &warned["connections"]), (&220.into(), &74.into()));
+    assert!(warned["message"].as_str().unwrap().contains("raise `ulimit -n` to 4288"), "{warned}");
+    let mut crowd: Vec<_> = (0..120).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
+    for connection in &mut crowd {
+        // Some are closed already.
+        let _ = connection.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    }
+    let mut metrics = TcpStream::connect(&served.http).unwrap();
+    metrics.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    metrics.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    drop(crowd);
+    // It may take a moment until the server has seen that they are gone.
+    let is_answered = |_| {
+        let answer = run(&["client", "--server", &served.address, "select", "write release notes"]);
+        answer.status.success()
+    };
+    assert!((0..50).any(is_answered));
+    assert_eq!(served.terminate(), Some(0));
+    assert!(!log.lines().any(|line| line.unwrap().contains("cannot be accepted")));
+}
+
+/// A server that is started by a shell, after a command of the shell.
+fn serve_after(command: &str) -> (Served, impl BufRead) {
+    let serve = "exec \"$0\" serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --log-format json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{command}; {serve}"), env!("CARGO_BIN_EXE_maitred")]).stdin(Stdio::null());
+    let mut served = Served::spawn(shell);
     let mut log = BufReader::new(served.child.stderr.take().unwrap());
     served.await_log(&mut log, "serving");
-    let idle: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(&served.address).unwrap()).collect();
+    (served, log)
+}
+
+#[test]
+fn a_server_without_file_descriptors_says_so_once_and_recovers() {
+    let (mut served, mut log) = serve_after("ulimit -n 20");
+    let idle: Vec<_> = (0..60).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
     served.await_log(&mut log, "connections cannot be accepted; trying on");
     drop(idle);
     let answer = run(&["client", "--server", &served.address, "select", "write release notes"]);

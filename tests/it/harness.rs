@@ -93,6 +93,7 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
             skills,
             model: setup.model.clone(),
             calibration: None,
+            allow_file: None,
             settings: setup.settings,
             untriggered_chosen: true,
             playbooks_max: setup.playbooks_max,
@@ -105,6 +106,7 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
         http: Some(Listen::Tcp("127.0.0.1:0".parse().unwrap())),
         admission: setup.admission,
         connections: setup.connections,
+        http_connections_max: 64,
     }
 }
 

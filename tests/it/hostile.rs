@@ -3,6 +3,7 @@
 mod floods;
 mod messages;
 mod random;
+mod unfinished;
 
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -172,11 +173,17 @@ async fn a_full_house_makes_room_among_those_who_say_nothing() {
     }
     served(&server).await;
     let http = server.running.http.as_ref().unwrap();
-    for _ in 0..100 {
-        crowd.push(RawConnection::connect(http).await);
+    let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    // Nothing, a beginning, and one that is answered and asks nothing more.
+    for bytes in [&request[..0], &request[..1], &request[..30], request] {
+        for _ in 0..100 {
+            let mut connection = RawConnection::connect(http).await;
+            connection.send(bytes).await.unwrap();
+            crowd.push(connection);
+        }
+        let (status, _) = timeout(PATIENCE, get(http, "/readyz", "localhost")).await.unwrap();
+        assert_eq!(status, "HTTP/1.1 200 OK");
     }
-    let (status, _) = timeout(PATIENCE, get(http, "/readyz", "localhost")).await.unwrap();
-    assert_eq!(status, "HTTP/1.1 200 OK");
     drop(crowd);
     at_rest(&server).await;
 }

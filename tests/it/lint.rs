@@ -27,14 +27,14 @@ fn warned(lint: &Lint, slug: &str, wanted: &[&str]) {
 #[test]
 fn baited_triggers_and_empty_descriptions_are_named() {
     let lint = found(vec![
-        playbook("greedy", "a|the|e", "Use this for every request, always."),
+        playbook("greedy", "a|the|in", "Use this for every request, always."),
         playbook("chatty", "the report", "Tidies a garden shed in autumn, before the frost comes."),
         playbook("honest", "leaking tap", "Stops a kitchen tap from dripping by changing its washer."),
     ]);
     assert!(lint.neutral_turns >= 200);
     let greedy = &lint.playbooks[1];
-    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.9, "{greedy:?}");
-    let common = ["\"a\" is in", "\"the\" is in", "\"e\" is in", "fires on", "says almost nothing"];
+    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.6, "{greedy:?}");
+    let common = ["\"a\" is in", "\"the\" is in", "\"in\" is in", "fires on", "says almost nothing"];
     warned(&lint, "greedy", &common);
     warned(&lint, "honest", &[]);
 }

@@ -207,6 +207,14 @@ fn word_triggers_do_not_fire_inside_words() {
     check(&word, "open x/linear", "slash (/linear)");
     check(&word, "open /linears", "");
 
+    // A single letter is a name, and stands as a word whatever the rule.
+    let statistics = || vec![playbook("statistics", "R", "Plots and models.")];
+    for settings in [AgentSettings::default(), WORD] {
+        let index = index(statistics(), settings);
+        check(&index, "plot it in R, please", "statistics (R)");
+        check(&index, "a rather regular error", "");
+    }
+
     let query = MenuQuery::new(turn).unwrap().with_explain(true);
     let menu = select(&substring, &query, &mut Scratch::default());
     let Reason::Trigger { found_in, .. } = &menu.items[2].reason else { panic!("{menu:?}") };

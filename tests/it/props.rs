@@ -77,9 +77,10 @@ fn occurs(turn: &str, trigger: &str, mode: TriggerMatch) -> bool {
                 !terms::is_spaceless(*c) && (c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(c))
             })
     };
+    let is_letter = trigger.len() == 1 && trigger[0].is_ascii_alphabetic();
     (0..turn.len()).any(|start| {
         turn[start..].starts_with(&trigger)
-            && (mode == TriggerMatch::Substring || {
+            && ((mode == TriggerMatch::Substring && !is_letter) || {
                 let before = start.checked_sub(1).map(|at| &turn[at]);
                 let after = turn.get(start + trigger.len());
                 !is_joined(trigger[0], before) && !is_joined(trigger[trigger.len() - 1], after)

@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// The only places that may name a dependency.
-const HOMES: [(&str, &[&str]); 30] = [
+const HOMES: [(&str, &[&str]); 35] = [
     ("tonic::", &["transport/grpc"]),
     ("tonic_", &["transport/grpc"]),
     ("prost::", &["transport/grpc"]),
@@ -43,6 +43,7 @@ const HOMES: [(&str, &[&str]); 30] = [
     ("hyper::", &["transport"]),
     ("hyper_util::", &["transport", "server.rs"]),
     ("tower::", &["transport/grpc"]),
+    ("rustix::", &["server/files.rs"]),
     ("prometheus::", &["telemetry/metrics.rs"]),
     (
         "tokio::",
@@ -69,9 +70,13 @@ const HOMES: [(&str, &[&str]); 30] = [
     ("nalgebra::", &["engine/embed/distill", "engine/calibrate.rs"]),
     ("safetensors::", &["engine/embed"]),
     ("tokenizers::", &["engine/embed"]),
-    ("unicode_script::", &["engine/embed/script.rs"]),
+    ("unicode_script::", &["engine/embed/script.rs", "format/scan/hidden.rs"]),
+    ("unicode_security::", &["format/scan/views.rs"]),
+    ("regex::", &["format/scan"]),
     ("rayon::", &["compute.rs"]),
     ("granit_parser::", &["format/yaml.rs"]),
+    ("zip::", &["format/archive"]),
+    ("flate2::", &["format/archive", "cli/labelled"]),
     ("notify::", &["store/directory"]),
     ("walkdir::", &["store/directory"]),
     ("tracing::", &["app", "server"]),

@@ -1,31 +1,34 @@
 //! `maitred check`: what the parser makes of files, and what to expect of them on menus.
 
+mod github;
 mod menu;
+mod sarif;
+mod views;
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+pub(super) use self::views::{DiagnosticView, diagnostic_view};
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
-
-use super::{Outcome, print, show};
-use crate::compute;
-use crate::domain::limits::DIRECTORY_LEVELS_MAX;
+use super::sources::{self, Source};
+use super::{Outcome, print};
 use crate::domain::slug::Slug;
 use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, Place, Severity};
 use crate::format::parse::Parsed;
-use crate::store::directory::{Found, discover, read};
+use crate::format::scan::overrides::Overrides;
+use crate::server;
 
-/// Directories below a named one that are looked into; more than a server does, which is noted.
-const LEVELS_MAX: usize = 32;
-
-/// Files from which on a progress bar is worth its line.
-const PROGRESS_FROM: usize = 200;
+/// What the exit codes mean, for the help.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  no file is refused; there may be warnings and notes
+  1  a file, or an entry of a zip, is refused
+  2  the check could not be made: a path cannot be read or holds no SKILL.md, or an option is wrong";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
     /// Looks at the accepted files as one agent's playbooks, too: how often each would fire on turns that are about none,
     /// triggers that are too short or too common, descriptions that say nothing, pairs that cannot be told apart, and
@@ -33,42 +36,38 @@ pub(super) struct Args {
     #[arg(long)]
     menu: bool,
 
-    /// Prints one JSON object.
-    #[arg(long)]
+    /// How the findings are printed.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+
+    /// Files that are let in although the scanner blocks them: a line for each, `sha256:DIGEST RULESET REASON`.
+    #[arg(long, value_name = "FILE", env = "MAITRED_ALLOW_FILE")]
+    allow_file: Option<PathBuf>,
+
+    /// The same as --format json.
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// Files, or directories whose every SKILL.md is checked.
+    /// Files, zips, or directories whose every SKILL.md is checked.
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    files: Vec<FileView>,
-    summary: &'a Summary,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    menu: Option<&'a menu::MenuView>,
+/// `--format`: for whom the findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// One line a finding, and a summary
+    Text,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code-scanning dashboards
+    Sarif,
+    /// GitHub workflow commands, which annotate the lines of a pull request
+    Github,
 }
 
-#[derive(Serialize)]
-struct FileView {
-    path: String,
-    outcome: &'static str,
-    slug: Option<String>,
-    digest: Option<String>,
-    diagnostics: Vec<DiagnosticView>,
-}
-
-#[derive(Serialize)]
-struct DiagnosticView {
-    severity: &'static str,
-    line: usize,
-    column: usize,
-    message: String,
-    hint: String,
-}
-
-#[derive(Default, Serialize)]
+/// The sums.
+#[derive(Default, serde::Serialize)]
 struct Summary {
     files: usize,
     accepted: usize,
@@ -79,116 +78,62 @@ struct Summary {
     refused: usize,
 }
 
-/// What was made of a path.
-struct Checked {
-    path: PathBuf,
-    parsed: Parsed,
-}
-
 pub(super) fn run(args: &Args) -> Outcome {
-    let (found, mut remarks) = collect(&args.paths)?;
-    let progress = progress(found.len());
-    let parsed = compute::map(&found, |found| {
-        let parsed = check(found);
-        progress.inc(1);
-        parsed
-    });
-    progress.finish_and_clear();
-    let files = found.into_iter().zip(parsed).map(|(found, parsed)| Checked { path: found.path, parsed });
-    let mut checked: Vec<Checked> = files.collect();
-    report_equal_names(&mut checked);
-    checked.append(&mut remarks);
-    let summary = summarise(&checked);
-    let playbooks = checked.iter().filter_map(|checked| checked.parsed.playbook.as_ref());
+    let format = if args.json { Format::Json } else { args.format };
+    if args.menu && !matches!(format, Format::Text | Format::Json) {
+        return Err(
+            "--menu has findings about playbooks and not about lines: print it as text or json".to_owned()
+        );
+    }
+    let overrides = server::overrides(args.allow_file.as_deref())?;
+    let mut sources = sources::read_all(&args.paths, &overrides)?;
+    report_equal_names(&mut sources);
+    if let Some(file) = args.allow_file.as_ref().filter(|_| !overrides.unused().is_empty()) {
+        sources.push(unused(file, &overrides));
+    }
+    let summary = summarise(&sources);
+    let playbooks = sources.iter().filter_map(|source| source.parsed.playbook.as_ref());
     let menu = args.menu.then(|| menu::look(playbooks)).transpose()?;
-    let text = if args.json {
-        let files = checked.iter().map(file_view).collect();
-        show::json(&Report { files, summary: &summary, menu: menu.as_ref() })
-    } else {
-        lines(&checked, &summary) + &menu.as_ref().map(menu::lines).unwrap_or_default()
+    let text = match format {
+        Format::Text => {
+            views::lines(&sources, &summary) + &menu.as_ref().map(menu::lines).unwrap_or_default()
+        }
+        Format::Json => views::json(&sources, &summary, menu.as_ref()),
+        Format::Sarif => sarif::log(&sources),
+        Format::Github => github::commands(&sources) + &views::sums(&summary),
     };
     print(&text)?;
     Ok(if summary.refused > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The files to check, and what there is to say about directories on the way.
-fn collect(paths: &[PathBuf]) -> Result<(Vec<Found>, Vec<Checked>), String> {
-    let mut found = Vec::new();
-    let mut remarks = Vec::new();
-    for path in paths {
-        let metadata = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        if !metadata.is_dir() {
-            found.push(Found::file(path, &metadata));
-            continue;
-        }
-        let discovery = discover(path, LEVELS_MAX).map_err(|error| error.to_string())?;
-        if discovery.found.is_empty() {
-            return Err(format!("{}: holds no SKILL.md", path.display()));
-        }
-        found.extend(discovery.found);
-        remarks.extend(discovery.reports.into_iter().map(|report| {
-            let parsed = Parsed { playbook: None, diagnostics: report.diagnostics };
-            Checked { path: report.path, parsed }
-        }));
-    }
-    let mut seen = BTreeSet::new();
-    found.retain(|found| seen.insert(found.path.clone()));
-    Ok((found, remarks))
-}
-
 /// Says where a name stands twice: a server that is given both serves the first.
-fn report_equal_names(checked: &mut [Checked]) {
+fn report_equal_names(sources: &mut [Source]) {
     let mut holders: HashMap<Slug, PathBuf> = HashMap::new();
-    for Checked { path, parsed } in checked {
-        let Some(playbook) = &parsed.playbook else { continue };
+    for source in sources {
+        let path = source.path();
+        let Some(playbook) = &source.parsed.playbook else { continue };
         if let Some(holder) = holders.get(playbook.slug()) {
             let holder = text::escaped_path(holder);
             let message = format!("the name \"{}\" is that of {holder} too", playbook.slug());
             let warning = Diagnostic::warning(Place::line(1), message);
-            parsed.diagnostics.push(warning.hint("a server that is given both serves the first"));
+            source.parsed.diagnostics.push(warning.hint("a server that is given both serves the first"));
         } else {
-            holders.insert(playbook.slug().clone(), path.clone());
+            holders.insert(playbook.slug().clone(), path);
         }
     }
 }
 
-fn check(found: &Found) -> Parsed {
-    let mut parsed = read(found);
-    if found.levels > DIRECTORY_LEVELS_MAX {
-        let message = format!(
-            "it lies {} levels deep; a server given this directory looks {DIRECTORY_LEVELS_MAX} levels deep",
-            found.levels
-        );
-        parsed
-            .diagnostics
-            .push(Diagnostic::note(Place::line(1), message).hint("give the server a directory below"));
-    }
-    parsed
+/// The lines of the allow file that no file needed.
+fn unused(file: &Path, overrides: &Overrides) -> Source {
+    let message = "no file that was checked has this digest";
+    let say = |line| Diagnostic::warning(Place::line(line), message).hint("the line can go");
+    let diagnostics = overrides.unused().into_iter().map(say).collect();
+    Source { file: file.to_owned(), entry: None, parsed: Parsed { playbook: None, diagnostics } }
 }
 
-fn progress(count: usize) -> ProgressBar {
-    if count < PROGRESS_FROM {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} files, {eta} left")
-        .expect("the template is valid");
-    let bar = ProgressBar::new(count as u64).with_style(style);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
-}
-
-/// Accepted, refused, or a remark about something that is not a skill.
-fn outcome(parsed: &Parsed) -> &'static str {
-    match (&parsed.playbook, parsed.refusal()) {
-        (Some(_), _) => "accepted",
-        (None, Some(_)) => "refused",
-        (None, None) => "remark",
-    }
-}
-
-fn summarise(checked: &[Checked]) -> Summary {
+fn summarise(sources: &[Source]) -> Summary {
     let mut summary = Summary::default();
-    for Checked { parsed, .. } in checked {
+    for Source { parsed, .. } in sources {
         let accepted = parsed.playbook.is_some();
         let refused = parsed.refusal().is_some();
         summary.files += usize::from(accepted || refused);
@@ -198,40 +143,4 @@ fn summarise(checked: &[Checked]) -> Summary {
         summary.with_notes += usize::from(accepted && parsed.worst() == Some(Severity::Note));
     }
     summary
-}
-
-fn file_view(checked: &Checked) -> FileView {
-    let playbook = checked.parsed.playbook.as_ref();
-    let diagnostics = checked.parsed.diagnostics.iter().map(|diagnostic| DiagnosticView {
-        severity: diagnostic.severity.as_str(),
-        line: diagnostic.line,
-        column: diagnostic.column,
-        message: diagnostic.message.clone(),
-        hint: diagnostic.hint.clone(),
-    });
-    FileView {
-        path: checked.path.to_string_lossy().into_owned(),
-        outcome: outcome(&checked.parsed),
-        slug: playbook.map(|playbook| playbook.slug().to_string()),
-        digest: playbook.map(|playbook| playbook.digest().to_string()),
-        diagnostics: diagnostics.collect(),
-    }
-}
-
-/// One line a file and one a finding, as `path:line:column: ...`, and the sums.
-fn lines(checked: &[Checked], summary: &Summary) -> String {
-    let mut out = Vec::new();
-    for Checked { path, parsed } in checked {
-        if let Some(playbook) = &parsed.playbook {
-            out.push(format!("{}: accepted as {}", text::escaped_path(path), playbook.slug()));
-        }
-        out.extend(parsed.diagnostics.iter().map(|finding| show::finding(path, finding)));
-    }
-    let Summary { files, accepted, with_warnings, with_notes, refused } = summary;
-    let noun = if *files == 1 { "file" } else { "files" };
-    out.push(format!(
-        "{files} {noun}: {accepted} accepted ({with_warnings} with warnings, {with_notes} with notes only), {refused} \
-         refused\n"
-    ));
-    out.join("\n")
 }

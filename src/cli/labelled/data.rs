@@ -15,7 +15,8 @@ use crate::domain::playbook::{Playbook, PlaybookParts};
 use crate::domain::query::MenuQuery;
 use crate::domain::slug::Slug;
 use crate::domain::text::{escaped_path, prefix_bytes};
-use crate::format::parse::parse;
+use crate::format::gate::admit;
+use crate::format::scan::overrides::Overrides;
 
 /// Earlier turns that are read of a context at most, the last ones.
 const CONTEXT_TURNS: usize = 4;
@@ -164,7 +165,8 @@ pub(in crate::cli) fn add_distractors(path: &Path, corpus: &mut Corpus) -> Resul
         }
         let mut bytes = Vec::new();
         entry.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(wrong)?;
-        let parsed = (bytes.len() <= FILE_BYTES_MAX).then(|| parse(&bytes).playbook).flatten();
+        let parsed =
+            (bytes.len() <= FILE_BYTES_MAX).then(|| admit(&bytes, &Overrides::default()).playbook).flatten();
         let Some(parsed) = parsed else {
             counts.refused += 1;
             continue;

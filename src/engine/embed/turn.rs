@@ -1,14 +1,11 @@
-//! A turn to its vector: its head and its tail, and recent turns at a lower weight.
+//! A turn to its vector: its head and its tail, and recent turns at lower weights.
 //!
 //! `vector = normalise(Σ weight · vector(piece))`. **Cost**: that of its pieces.
 
 use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
 use crate::domain::query::MenuQuery;
 use crate::engine::numbers::add_weighted;
-use crate::engine::window::embedded_ends;
-
-/// The weight of a recent turn, against 1 for the turn itself.
-pub const RECENT_WEIGHT: f32 = 0.25;
+use crate::engine::window::{embedded_ends, weighted};
 
 /// What the semantic pass has of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,7 +95,8 @@ pub fn pieces(query: &MenuQuery) -> impl Iterator<Item = (&str, f32)> {
             .into_iter()
             .filter(|(text, _)| !text.is_empty())
     };
-    halves(query.turn(), 1.0).chain(query.recent().iter().flat_map(move |turn| halves(turn, RECENT_WEIGHT)))
+    halves(query.turn(), 1.0)
+        .chain(weighted(query.recent()).flat_map(move |(turn, weight)| halves(turn, weight)))
 }
 
 /// Lengths of at most a few thousand bytes.

@@ -31,9 +31,6 @@ pub const K1: f32 = 1.2;
 /// would otherwise be as rare, or as common, as any other.
 pub const PSEUDO_PLAYBOOKS: f32 = 10.0;
 
-/// Weight of a term in a recent turn, against 1 in the turn itself.
-pub const RECENT_WEIGHT: f32 = 0.25;
-
 /// Terms of a turn that are scored at most, the most informative ones.
 const TERMS_MAX: usize = 256;
 
@@ -163,10 +160,10 @@ impl Lexical {
         scores.begin(self.capacities.len());
         self.collect(folded, 1.0, scores);
         self.collect_middle(window::middle(folded), scores);
-        for turn in recent.iter().rev() {
+        for (turn, weight) in window::weighted(recent) {
             buffer.clear();
             fold_into(turn, buffer);
-            self.collect(buffer, RECENT_WEIGHT, scores);
+            self.collect(buffer, weight, scores);
         }
         self.settle(scores);
         for (id, weight) in scores.known.iter().copied() {

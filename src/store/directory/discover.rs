@@ -11,12 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::domain::limits::DIRECTORY_ENTRIES_MAX;
 use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, FileReport, Place};
-
-/// The file that makes a directory a skill.
-const SKILL_FILE: &str = "SKILL.md";
-
-/// Directories of a skill whose files are seen, counted and ignored.
-const RESOURCE_DIRS: [&str; 3] = ["scripts", "references", "assets"];
+use crate::format::parse::{RESOURCE_DIRS, SKILL_FILE};
 
 /// Entries of a linked directory that are looked at to tell whether it holds skills.
 const LINK_ENTRIES_MAX: usize = 1_000;

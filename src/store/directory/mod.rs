@@ -7,6 +7,7 @@
 mod discover;
 mod read;
 mod watch;
+mod write;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -18,6 +19,7 @@ use std::time::{Duration, UNIX_EPOCH};
 pub use self::discover::{DiscoverError, Discovery, Found, discover};
 pub use self::read::read;
 pub use self::watch::{Watch, watch};
+pub use self::write::put;
 
 use crate::app::report::{self, Pace};
 use crate::compute;
@@ -27,12 +29,14 @@ use crate::domain::slug::Slug;
 use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, FileReport, Place, Severity};
 use crate::format::parse::Parsed;
+use crate::format::scan::overrides::Overrides;
 
 /// The directories of one agent and what was last read from them.
 #[derive(Debug)]
 pub struct Directory {
     roots: Vec<PathBuf>,
     playbooks_max: usize,
+    overrides: Arc<Overrides>,
     files: HashMap<PathBuf, Known>,
     reported: BTreeMap<PathBuf, Vec<Diagnostic>>,
 }
@@ -90,7 +94,19 @@ impl Directory {
     /// The playbooks below these directories, in this order of precedence. Nothing is read yet.
     #[must_use]
     pub fn new(roots: Vec<PathBuf>, playbooks_max: usize) -> Self {
-        Self { roots, playbooks_max, files: HashMap::new(), reported: BTreeMap::new() }
+        Self {
+            roots,
+            playbooks_max,
+            overrides: Arc::default(),
+            files: HashMap::new(),
+            reported: BTreeMap::new(),
+        }
+    }
+
+    /// The same directories, of which these files are let in whatever the scanner finds.
+    #[must_use]
+    pub fn with_overrides(self, overrides: Arc<Overrides>) -> Self {
+        Self { overrides, ..self }
     }
 
     /// The directories.
@@ -148,7 +164,7 @@ impl Directory {
         let changed: Vec<&Found> = found.iter().filter(is_changed).collect();
         let (pace, read_count) = (Pace::start(), AtomicUsize::new(0));
         let parsed = compute::map(&changed, |found| {
-            let parsed = read(found);
+            let parsed = read(found, &self.overrides);
             report::log_reading(&pace, read_count.fetch_add(1, Ordering::Relaxed) + 1, changed.len());
             parsed
         });

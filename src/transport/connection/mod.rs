@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -23,9 +24,8 @@ use tokio::time::{interval, timeout};
 
 use self::executor::Executor;
 use self::io::Counted;
-use self::register::{Command, Register};
+use self::register::{Command, Opening, Register};
 pub use self::state::{Sending, State};
-use super::grpc::service::{GrpcService, OnConnection};
 use crate::app::admit::Admission;
 use crate::domain::limits::{
     CONNECTION_GRACE, FAULTY_STREAMS_MAX, HALF_OPEN_MAX, HANDSHAKE_TIME_MAX, HEADER_LIST_BYTES_MAX,
@@ -68,6 +68,13 @@ impl ConnectionLimits {
             age,
             grace: CONNECTION_GRACE,
         }
+    }
+
+    /// The same bounds for fewer connections.
+    #[must_use]
+    pub fn for_at_most(self, connections_max: usize) -> Self {
+        let connections_max = self.connections_max.min(connections_max);
+        Self { connections_max, half_open_max: self.half_open_max.min(connections_max), ..self }
     }
 
     /// How often connections are looked at: a quarter of the shortest time, within bounds.
@@ -119,14 +126,23 @@ impl Connections {
         connections
     }
 
-    /// Serves gRPC on a connection, in a task of its own; one too many is closed.
-    pub fn serve_grpc(
+    /// Serves HTTP/2 on a connection, in a task of its own, by the service that is made for it; one too many is closed.
+    pub fn serve_http2<S, B>(
         self: &Arc<Self>,
         stream: impl Stream,
-        service: Arc<GrpcService>,
         admission: Arc<Admission>,
-    ) {
-        let Some((place, state)) = self.open(HTTP2_OPENING_BYTES) else { return };
+        service: impl FnOnce(Arc<State>) -> S,
+    ) where
+        S: hyper::service::Service<http::Request<hyper::body::Incoming>, Response = http::Response<B>>
+            + Send
+            + 'static,
+        S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        S::Future: Send,
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let Some((place, state)) = self.open(Opening::Bytes(HTTP2_OPENING_BYTES)) else { return };
         let stream = TokioIo::new(Counted::new(stream, Arc::clone(&state)));
         let connection = http2::Builder::new(Executor::new(admission))
             .timer(TokioTimer::new())
@@ -137,7 +153,7 @@ impl Connections {
             .keep_alive_interval(KEEPALIVE_INTERVAL)
             .keep_alive_timeout(KEEPALIVE_TIMEOUT)
             .auto_date_header(false)
-            .serve_connection(stream, OnConnection::new(service, state));
+            .serve_connection(stream, service(state));
         tokio::spawn(place.drive(connection));
     }
 
@@ -153,8 +169,16 @@ impl Connections {
         B::Data: Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Some((place, state)) = self.open(1) else { return };
-        let stream = TokioIo::new(Counted::new(stream, state));
+        let Some((place, state)) = self.open(Opening::Request) else { return };
+        let stream = TokioIo::new(Counted::new(stream, Arc::clone(&state)));
+        let service = service_fn(move |request| {
+            let (answering, answer) = (state.answering(), service.call(request));
+            async move {
+                let answer = answer.await;
+                drop(answering);
+                answer
+            }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.handshake_time)
@@ -184,10 +208,10 @@ impl Connections {
         self.register.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(self: &Arc<Self>, opening_bytes: usize) -> Option<(Place, Arc<State>)> {
+    fn open(self: &Arc<Self>, opening: Opening) -> Option<(Place, Arc<State>)> {
         let task = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
         let state = Arc::new(State::default());
-        let entered = self.register().enter(Arc::clone(&state), opening_bytes, Instant::now());
+        let entered = self.register().enter(Arc::clone(&state), opening, Instant::now());
         let Some((number, told)) = entered else {
             self.metrics.cut(self.door, Closed::Limit);
             return None;

@@ -20,6 +20,15 @@ pub(super) enum Command {
     Cut(Closed),
 }
 
+/// What a connection begins with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Opening {
+    /// So many bytes, and it stays until it ends.
+    Bytes(usize),
+    /// A whole request of HTTP/1.1, after which it may be idle again.
+    Request,
+}
+
 /// Commands that may wait for a connection's task: each kind once.
 const COMMANDS_MAX: usize = 2;
 
@@ -38,8 +47,7 @@ pub(super) struct Register {
 struct Entry {
     commands: mpsc::Sender<Command>,
     state: Arc<State>,
-    /// Bytes with which the protocol begins.
-    opening_bytes: usize,
+    opening: Opening,
     opened: Instant,
     /// When answers last left, or there were none.
     at_ease: (Instant, Moved),
@@ -48,7 +56,16 @@ struct Entry {
 
 impl Entry {
     fn is_half_open(&self) -> bool {
-        self.state.moved().bytes_received < self.opening_bytes
+        match self.opening {
+            Opening::Bytes(count) => self.state.moved().bytes_received < count,
+            Opening::Request => self.state.requests().0 == 0,
+        }
+    }
+
+    /// Whether it may be closed at any time: a client of HTTP/1.1 that is told nothing connects again.
+    fn is_idle(&self) -> bool {
+        let ((begun, done), moved) = (self.state.requests(), self.state.moved());
+        matches!(self.opening, Opening::Request) && begun == done && moved.answers_begun == moved.answers_gone
     }
 
     /// Tells the task. One that does not listen has been told before, or is at its end.
@@ -73,7 +90,7 @@ impl Register {
     pub(super) fn enter(
         &mut self,
         state: Arc<State>,
-        opening_bytes: usize,
+        opening: Opening,
         now: Instant,
     ) -> Option<(u64, mpsc::Receiver<Command>)> {
         if self.is_draining {
@@ -86,14 +103,15 @@ impl Register {
         let (commands, told) = mpsc::channel(COMMANDS_MAX);
         self.opened += 1;
         let at_ease = (now, state.moved());
-        let entry = Entry { commands, state, opening_bytes, opened: now, at_ease, told_to_finish: None };
+        let entry = Entry { commands, state, opening, opened: now, at_ease, told_to_finish: None };
         self.entries.insert(self.opened, entry);
         self.half_open.push_back(self.opened);
         Some((self.opened, told))
     }
 
     /// Cuts the oldest of those that have not begun when they are too many, once it has had the time to begin: clients that
-    /// mean well and come among many others are not cut for it. A full door waits for nobody. Each is looked at once.
+    /// mean well and come among many others are not cut for it. A full door waits for nobody. Each is looked at once. A door that is still full
+    /// cuts the oldest of those that are idle.
     fn make_room(&mut self, now: Instant) {
         while let Some(oldest) = self.half_open.front() {
             let Some(entry) = self.entries.get(oldest).filter(|entry| entry.is_half_open()) else {
@@ -106,7 +124,14 @@ impl Register {
                 entry.tell(Command::Cut(Closed::HalfOpen));
                 self.entries.remove(oldest);
             }
-            return;
+            break;
+        }
+        if self.is_full()
+            && let Some((number, entry)) = self.entries.iter().find(|(_, entry)| entry.is_idle())
+        {
+            let number = *number;
+            entry.tell(Command::Cut(Closed::Limit));
+            self.entries.remove(&number);
         }
     }
 
@@ -133,7 +158,7 @@ impl Register {
                 entry.at_ease = (now, moved);
             }
             let since = |then: Instant| now.saturating_duration_since(then);
-            if moved.bytes_received < entry.opening_bytes && since(entry.opened) >= handshake_time {
+            if entry.is_half_open() && since(entry.opened) >= handshake_time {
                 entry.tell(Command::Cut(Closed::HalfOpen));
             } else if since(entry.at_ease.0) >= stall_time {
                 entry.tell(Command::Cut(Closed::Stalled));
@@ -195,7 +220,7 @@ mod tests {
     ) -> Option<(Arc<State>, mpsc::Receiver<Command>)> {
         let state = Arc::new(State::default());
         state.received(bytes);
-        let (_, told) = register.enter(Arc::clone(&state), 33, now)?;
+        let (_, told) = register.enter(Arc::clone(&state), Opening::Bytes(33), now)?;
         Some((state, told))
     }
 
@@ -229,6 +254,30 @@ mod tests {
         assert!(begun.try_recv().is_err());
         assert!(enter(&mut register, 33, now).is_none(), "three are open, and all have begun");
         assert_eq!(register.count(), 3);
+    }
+
+    #[test]
+    fn a_full_door_of_requests_takes_a_new_one_in_place_of_one_that_is_idle() {
+        let now = Instant::now();
+        let mut register = Register::new(limits());
+        let mut enter = || {
+            let state = Arc::new(State::default());
+            let (_, told) = register.enter(Arc::clone(&state), Opening::Request, now)?;
+            Some((state, told))
+        };
+        let (first, mut told_first) = enter().unwrap();
+        let (second, mut told_second) = enter().unwrap();
+        let busy = [first.answering(), second.answering()];
+        let (third, mut told_third) = enter().unwrap();
+        third.received(20);
+        let (fourth, _told) = enter().unwrap();
+        assert_eq!(told_third.try_recv(), Ok(Command::Cut(Closed::HalfOpen)), "it has sent no whole request");
+        let _more = fourth.answering();
+        assert!(enter().is_none(), "all are answered");
+        drop(busy);
+        enter().unwrap();
+        assert_eq!(told_first.try_recv(), Ok(Command::Cut(Closed::Limit)), "it is the oldest that is idle");
+        assert!(told_second.try_recv().is_err());
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct State {
     bytes_received: AtomicUsize,
     answers_begun: AtomicU64,
     answers_gone: AtomicU64,
+    requests_begun: AtomicU64,
+    requests_done: AtomicU64,
 }
 
 /// What has moved so far.
@@ -33,6 +35,20 @@ impl State {
     pub fn sending(self: &Arc<Self>) -> Sending {
         self.answers_begun.fetch_add(1, Ordering::Relaxed);
         Sending(Arc::clone(self))
+    }
+
+    /// A request of HTTP/1.1 is answered; it is done when the guard is dropped.
+    #[must_use]
+    pub fn answering(self: &Arc<Self>) -> Answering {
+        self.requests_begun.fetch_add(1, Ordering::Relaxed);
+        Answering(Arc::clone(self))
+    }
+
+    /// Requests of HTTP/1.1 that have begun, and those of them that are done.
+    #[must_use]
+    pub fn requests(&self) -> (u64, u64) {
+        let done = self.requests_done.load(Ordering::Relaxed);
+        (self.requests_begun.load(Ordering::Relaxed), done)
     }
 
     /// What has moved so far.
@@ -61,5 +77,15 @@ pub struct Sending(Arc<State>);
 impl Drop for Sending {
     fn drop(&mut self) {
         self.0.answers_gone.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A request that is answered.
+#[derive(Debug)]
+pub struct Answering(Arc<State>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.requests_done.fetch_add(1, Ordering::Relaxed);
     }
 }

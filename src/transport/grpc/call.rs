@@ -1,6 +1,6 @@
 //! One call from its arrival to its answer.
 //!
-//! **Invariants**: a call whose time is over before it is begun does no work; a panic becomes `INTERNAL` and takes nothing
+//! **Invariants**: a call whose time is over does no more work; a panic becomes `INTERNAL` and takes nothing
 //! else down; every answer of the contract is counted once, a cancelled call as `Canceled`. **Cost**: a call that does not
 //! wait starts no timer.
 
@@ -11,108 +11,118 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use http::Response;
+use http::{HeaderValue, Response};
 use tokio::time::Sleep;
 use tonic::body::Body;
-use tonic::codegen::BoxFuture;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
+use super::methods::{GrpcService, Work};
+use super::receive::{Fault, Receiving};
 use super::refusals::rewritten;
-use super::service::GrpcService;
 use super::status::{to_grpc, to_status};
 use crate::app::admit::{Deadline, Place, Refusal, too_late};
 use crate::app::error::{Error, Reason};
-use crate::telemetry::metrics::MethodMetrics;
-
-/// What a service answers.
-type Work = BoxFuture<Response<Body>, Infallible>;
+use crate::domain::limits::DISCARD_TIME_MAX;
 
 /// A call.
 pub(crate) struct Call {
     state: State,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a box would cost every call an allocation")]
 enum State {
-    /// Answered without work.
-    Refused(Option<Response<Body>>),
-    /// Health and reflection.
-    Unlimited(Work),
-    Limited(Limited),
+    /// Its answer is a stream, and so is what it asks.
+    Stream(Work),
+    OneMessage(OneMessage),
 }
 
-struct Limited {
+/// A call with one message.
+struct OneMessage {
     service: Arc<GrpcService>,
-    method: (usize, usize),
+    /// None where there is no such method.
+    method: Option<(usize, usize)>,
     arrival: Instant,
     deadline: Deadline,
     /// The place in the queue, until a processor begins.
-    place: Option<Place>,
-    /// None when it is over.
-    work: Option<Work>,
+    queued: Option<Place>,
+    step: Step,
     /// Only for a call that waits.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
+enum Step {
+    /// The message arrives, and how it is compressed if it is.
+    Receiving(Receiving, Option<HeaderValue>),
+    Working(Work),
+    /// The answer is a refusal, and waits for the end of the message.
+    Refused(Receiving, Response<Body>, Code),
+    Over,
+}
+
 impl Call {
-    /// A path of no service.
-    pub(super) fn unknown(service: &GrpcService, arrival: Instant) -> Self {
-        let error = rewritten(&Status::unimplemented("")).expect("a status without a word is rewritten");
-        let shared = service.shared();
-        let answer = to_status(&error).into_http();
-        Self::answered(service, &shared.elsewhere, arrival, error.reason(), answer)
-    }
-
-    /// A call that finds no place.
+    /// A call that is not begun.
     pub(super) fn refused(
-        service: &GrpcService,
-        method: (usize, usize),
+        service: &Arc<GrpcService>,
+        method: Option<(usize, usize)>,
         arrival: Instant,
-        refusal: Refusal,
+        receiving: Receiving,
+        error: &Error,
     ) -> Self {
-        let mut answer = Response::new(Body::empty());
-        *answer.headers_mut() = service.shared().refusals[refusal.step()].clone();
-        Self::answered(service, service.method(method), arrival, Reason::Overloaded, answer)
+        let (reason, code) = error.reason().row();
+        let step = Step::Refused(receiving, to_status(error).into_http(), to_grpc(code));
+        Self::new_refused(service, method, arrival, reason, step)
     }
 
-    fn answered(
-        service: &GrpcService,
-        method: &MethodMetrics,
-        arrival: Instant,
-        reason: Reason,
-        answer: Response<Body>,
-    ) -> Self {
-        let metrics = &service.shared().metrics;
-        let (name, code) = reason.row();
-        metrics.refused(name);
-        metrics.handled(method, number(to_grpc(code)), arrival.elapsed());
-        Self { state: State::Refused(Some(answer)) }
-    }
-
-    /// A call of health or reflection.
-    pub(super) fn unlimited(work: Work) -> Self {
-        Self { state: State::Unlimited(work) }
-    }
-
-    /// A call of the contract.
-    pub(super) fn limited(
+    /// A call that finds no place in the queue.
+    pub(super) fn shed(
         service: &Arc<GrpcService>,
         method: (usize, usize),
-        (arrival, deadline): (Instant, Deadline),
-        place: Place,
-        work: Work,
+        arrival: Instant,
+        receiving: Receiving,
+        refusal: Refusal,
     ) -> Self {
-        Self {
-            state: State::Limited(Limited {
-                service: Arc::clone(service),
-                method,
-                arrival,
-                deadline,
-                place: Some(place),
-                work: Some(work),
-                timer: None,
-            }),
-        }
+        let step = Step::Refused(receiving, service.busy(refusal), Code::ResourceExhausted);
+        Self::new_refused(service, Some(method), arrival, Reason::Overloaded.row().0, step)
+    }
+
+    fn new_refused(
+        service: &Arc<GrpcService>,
+        method: Option<(usize, usize)>,
+        arrival: Instant,
+        reason: &str,
+        step: Step,
+    ) -> Self {
+        service.shared().metrics.refused(reason);
+        Self::new(service, method, (arrival, Deadline::after(arrival, Some(DISCARD_TIME_MAX))), None, step)
+    }
+
+    /// A stream.
+    pub(super) fn stream(work: Work) -> Self {
+        Self { state: State::Stream(work) }
+    }
+
+    /// A call whose message arrives.
+    pub(super) fn begun(
+        service: &Arc<GrpcService>,
+        method: (usize, usize),
+        times: (Instant, Deadline),
+        queued: Option<Place>,
+        (receiving, encoding): (Receiving, Option<HeaderValue>),
+    ) -> Self {
+        Self::new(service, Some(method), times, queued, Step::Receiving(receiving, encoding))
+    }
+
+    fn new(
+        service: &Arc<GrpcService>,
+        method: Option<(usize, usize)>,
+        (arrival, deadline): (Instant, Deadline),
+        queued: Option<Place>,
+        step: Step,
+    ) -> Self {
+        let service = Arc::clone(service);
+        let call = OneMessage { service, method, arrival, deadline, queued, step, timer: None };
+        Self { state: State::OneMessage(call) }
     }
 }
 
@@ -121,21 +131,40 @@ impl Future for Call {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.state {
-            State::Refused(answer) => {
-                Poll::Ready(Ok(answer.take().expect("a future is not polled after its end")))
-            }
-            State::Unlimited(work) => work.as_mut().poll(context),
-            State::Limited(call) => call.poll(context).map(Ok),
+            State::Stream(work) => work.as_mut().poll(context),
+            State::OneMessage(call) => call.poll(context).map(Ok),
         }
     }
 }
 
-impl Limited {
+impl OneMessage {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Response<Body>> {
-        if self.place.take().is_some() && self.deadline.is_over() {
-            return Poll::Ready(self.fail(&too_late()));
+        self.queued = None;
+        if self.deadline.is_over() {
+            return Poll::Ready(self.late());
         }
-        let work = self.work.as_mut().expect("a future is not polled after its end");
+        match &mut self.step {
+            Step::Receiving(receiving, encoding) => match receiving.poll(context) {
+                Poll::Pending => self.wait(context),
+                Poll::Ready(Ok(message)) => {
+                    let method = self.method.expect("what is received has a method");
+                    let work = self.service.call(method, self.deadline, encoding.take(), message);
+                    self.step = Step::Working(work);
+                    self.work(context)
+                }
+                Poll::Ready(Err(fault)) => self.give_up(fault, context),
+            },
+            Step::Working(_) => self.work(context),
+            Step::Refused(receiving, ..) => match receiving.poll_rest(context) {
+                Poll::Pending => self.wait(context),
+                Poll::Ready(()) => Poll::Ready(self.late()),
+            },
+            Step::Over => panic!("a future is not polled after its end"),
+        }
+    }
+
+    fn work(&mut self, context: &mut Context<'_>) -> Poll<Response<Body>> {
+        let Step::Working(work) = &mut self.step else { unreachable!("it is asked for at this step alone") };
         match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
             Ok(Poll::Ready(Ok(answer))) => Poll::Ready(self.finish(answer)),
             Ok(Poll::Pending) => self.wait(context),
@@ -147,12 +176,50 @@ impl Limited {
         }
     }
 
+    /// There is no message.
+    fn give_up(&mut self, fault: Fault, context: &mut Context<'_>) -> Poll<Response<Body>> {
+        let (answer, code, reason) = match fault {
+            Fault::Refused(error) => {
+                let (reason, code) = error.reason().row();
+                (to_status(&error).into_http(), to_grpc(code), reason)
+            }
+            Fault::Busy(refusal) => {
+                (self.service.busy(refusal), Code::ResourceExhausted, Reason::Overloaded.row().0)
+            }
+            Fault::Gone => {
+                self.end(Code::Cancelled);
+                return Poll::Ready(Status::cancelled("the caller has gone").into_http());
+            }
+        };
+        self.service.shared().metrics.refused(reason);
+        let Step::Receiving(receiving, _) = std::mem::replace(&mut self.step, Step::Over) else {
+            unreachable!("it was received a moment ago")
+        };
+        self.step = Step::Refused(receiving, answer, code);
+        let soon = Deadline::after(Instant::now(), Some(DISCARD_TIME_MAX));
+        if soon.instant() < self.deadline.instant() {
+            (self.deadline, self.timer) = (soon, None);
+        }
+        self.poll(context)
+    }
+
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<Response<Body>> {
         let deadline = self.deadline.instant().into();
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         match timer.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(self.fail(&too_late())),
+            Poll::Ready(()) => Poll::Ready(self.late()),
             Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// The answer when there is no more to wait for.
+    fn late(&mut self) -> Response<Body> {
+        match std::mem::replace(&mut self.step, Step::Over) {
+            Step::Refused(_, answer, code) => {
+                self.end(code);
+                answer
+            }
+            _ => self.fail(&too_late()),
         }
     }
 
@@ -180,16 +247,18 @@ impl Limited {
 
     /// Gives back what the call holds, and counts it.
     fn end(&mut self, code: Code) {
-        self.work = None;
+        self.step = Step::Over;
         let metrics = &self.service.shared().metrics;
-        metrics.handled(self.service.method(self.method), number(code), self.arrival.elapsed());
+        metrics.handled(self.service.metrics(self.method), number(code), self.arrival.elapsed());
     }
 }
 
-impl Drop for Limited {
+impl Drop for OneMessage {
     fn drop(&mut self) {
-        if self.work.is_some() {
-            self.end(Code::Cancelled);
+        match self.step {
+            Step::Over => {}
+            Step::Refused(_, _, code) => self.end(code),
+            Step::Receiving(..) | Step::Working(_) => self.end(Code::Cancelled),
         }
     }
 }

@@ -3,14 +3,14 @@
 pub mod client;
 pub mod proto;
 
-mod acp;
 mod bodies;
 mod call;
 mod convert;
 mod menu;
+mod methods;
+mod receive;
 mod refusals;
-mod run;
-pub(crate) mod service;
+mod service;
 mod status;
 mod timeout;
 
@@ -21,18 +21,24 @@ use tonic::server::NamedService;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
+use self::methods::Endpoint;
+pub use self::methods::GrpcService;
 use self::proto::acp_service_server::AcpServiceServer;
 use self::proto::menu_service_server::MenuServiceServer;
 use self::proto::run_service_server::RunServiceServer;
-use self::service::Endpoint;
-pub use self::service::GrpcService;
-use crate::app::admit::Admission;
+pub use self::service::OnConnection;
+use crate::app::admit::{Admission, Caller};
 use crate::app::read::{Reader, SelectAnswer};
-use crate::domain::limits::{
-    ENCODE_BODIES_BYTES_MAX, ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, PROBE_DECODE_BYTES_MAX,
-    RUN_DECODE_BYTES_MAX,
-};
+use crate::domain::limits::{ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, PROBE_DECODE_BYTES_MAX};
 use crate::telemetry::metrics::Metrics;
+
+/// The methods of `RunService` and of `AcpService`, which are declared and not built yet.
+const RUN_METHODS: [&str; 4] = ["ListActivations", "RestoreActivations", "PlanCompaction", "EndRun"];
+const ACP_METHODS: [&str; 2] = ["Advertise", "WatchCommands"];
+
+/// The methods beside the contract.
+const HEALTH_METHODS: [&str; 2] = ["Check", "Watch"];
+const REFLECTION: [&str; 1] = ["ServerReflectionInfo"];
 
 /// The services that a caller can reach, and what reports their health. Streams of requests end when `draining` is
 /// cancelled.
@@ -45,24 +51,24 @@ pub async fn services(
     let menu = MenuServiceServer::new(menu::MenuRpc::new(reader, Arc::clone(&admission)))
         .max_decoding_message_size(MENU_DECODE_BYTES_MAX)
         .max_encoding_message_size(ENCODE_BYTES_MAX);
-    let run = RunServiceServer::new(run::RunRpc)
-        .max_decoding_message_size(RUN_DECODE_BYTES_MAX)
-        .max_encoding_message_size(ENCODE_BODIES_BYTES_MAX);
-    let acp = AcpServiceServer::new(acp::AcpRpc)
-        .max_decoding_message_size(MENU_DECODE_BYTES_MAX)
-        .max_encoding_message_size(ENCODE_BODIES_BYTES_MAX);
     let (reporter, health) = tonic_health::server::health_reporter();
     let health = health.max_decoding_message_size(PROBE_DECODE_BYTES_MAX);
     reporter.set_serving::<MenuServiceServer<menu::MenuRpc>>().await;
     let reflection_v1 = reflection().build_v1().expect(VALID);
     let reflection_v1alpha = reflection().build_v1alpha().expect(VALID);
     let service = GrpcService::new(admission, metrics, draining)
-        .with_limits(Endpoint::new(menu), &menu::METHODS)
-        .with_limits(Endpoint::new(run), &run::METHODS)
-        .with_limits(Endpoint::new(acp), &acp::METHODS)
-        .without_limits(Endpoint::new(health))
-        .without_limits(Endpoint::new(reflection_v1.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)))
-        .without_limits(Endpoint::new(reflection_v1alpha.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)));
+        .with_calls(Endpoint::new(menu), &menu::METHODS, Caller::Contract, MENU_DECODE_BYTES_MAX)
+        .declared(RunServiceServer::<()>::NAME, &RUN_METHODS)
+        .declared(AcpServiceServer::<()>::NAME, &ACP_METHODS)
+        .with_calls(Endpoint::new(health), &HEALTH_METHODS, Caller::Probe, PROBE_DECODE_BYTES_MAX)
+        .with_streams(
+            Endpoint::new(reflection_v1.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)),
+            &REFLECTION,
+        )
+        .with_streams(
+            Endpoint::new(reflection_v1alpha.max_decoding_message_size(PROBE_DECODE_BYTES_MAX)),
+            &REFLECTION,
+        );
     (Arc::new(service), Health(reporter))
 }
 

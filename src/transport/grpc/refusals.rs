@@ -20,14 +20,17 @@ pub(super) fn rewritten(status: &Status) -> Option<Error> {
             Error::new(Reason::MessageTooLarge, format!("the message is too large: {sizes}"))
         }
         Code::Internal => Error::new(Reason::MessageMalformed, format!("the message cannot be read: {said}")),
-        Code::Unimplemented if said.is_empty() => Error::new(
-            Reason::MethodUnknown,
-            "there is no such method; server reflection lists those that exist",
-        ),
+        Code::Unimplemented if said.is_empty() => no_such_method(),
         Code::Unimplemented => {
             Error::new(Reason::EncodingUnsupported, format!("{said}; send it uncompressed"))
         }
         _ => return None,
     };
     Some(error)
+}
+
+/// The refusal of a call to what does not exist.
+pub(super) fn no_such_method() -> Error {
+    let message = "there is no such method; server reflection lists those that exist";
+    Error::new(Reason::MethodUnknown, message)
 }

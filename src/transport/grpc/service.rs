@@ -1,7 +1,7 @@
-//! Every method that a caller can reach, and what each connection calls them through.
+//! Calls as they come from connections, and how each begins.
 //!
-//! **Invariants**: every call of the contract passes the queue and has a deadline; health and reflection pass neither, so
-//! that a busy server still says that it lives.
+//! **Invariants**: every call of the contract passes the queue; health does not, so that a busy server still says that it
+//! lives; every call but a stream has a deadline; of a call that waits nothing is kept of its headers but what it needs.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -9,153 +9,74 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use hyper::body::Incoming;
-use tokio_util::sync::CancellationToken;
-use tonic::body::Body;
-use tonic::codegen::{BoxFuture, Service};
-use tonic::server::NamedService;
 
-use super::bodies::{AnswerBody, RequestBody, discard};
+use super::bodies::{AnswerBody, RequestBody};
 use super::call::Call;
-use super::status::to_status;
+use super::methods::{ENCODING, GrpcService, Kind};
+use super::receive::Receiving;
+use super::refusals::no_such_method;
 use super::timeout;
-use crate::app::admit::{Admission, Deadline};
-use crate::telemetry::metrics::{MethodMetrics, Metrics};
+use crate::app::admit::{Caller, Deadline};
+use crate::app::error::Error;
 use crate::transport::connection::State;
 
-/// What a method is called through.
-type Handler = Box<dyn Fn(Request<RequestBody>) -> BoxFuture<Response<Body>, Infallible> + Send + Sync>;
-
-/// A generated service, whatever its type.
-pub(super) struct Endpoint {
-    name: &'static str,
-    handler: Handler,
-}
-
-impl Endpoint {
-    pub(super) fn new<S>(service: S) -> Self
-    where
-        S: NamedService + Clone + Send + Sync + 'static,
-        S: Service<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
-        S: Service<Request<RequestBody>, Future = BoxFuture<Response<Body>, Infallible>>,
-    {
-        Self { name: S::NAME, handler: Box::new(move |request| service.clone().call(request)) }
-    }
-}
-
-/// One service of the contract, or beside it.
-struct Entry {
-    endpoint: Endpoint,
-    /// The methods of the contract; none for services that are never limited.
-    methods: Vec<(&'static str, MethodMetrics)>,
-}
-
-/// The services, and what their calls share.
-pub struct GrpcService {
-    entries: Vec<Entry>,
-    shared: Arc<Shared>,
-}
-
-/// What calls need.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) admission: Arc<Admission>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) draining: CancellationToken,
-    /// Calls of no method.
-    pub(super) elsewhere: MethodMetrics,
-    /// The answers to calls that find no place in the queue: a server that is busy has no time to write them.
-    pub(super) refusals: Vec<HeaderMap>,
-}
-
-impl std::fmt::Debug for GrpcService {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.entries.iter().map(|entry| entry.endpoint.name).collect();
-        f.debug_struct("GrpcService").field("services", &names).finish_non_exhaustive()
-    }
-}
-
 impl GrpcService {
-    pub(super) fn new(admission: Arc<Admission>, metrics: Arc<Metrics>, draining: CancellationToken) -> Self {
-        let elsewhere = metrics.method("unknown", "unknown");
-        let written = |refusal| to_status(&admission.error(refusal)).into_http::<Body>().headers().clone();
-        let refusals = Admission::queue_refusals().map(written).collect();
-        let shared = Arc::new(Shared { admission, metrics, draining, elsewhere, refusals });
-        Self { entries: Vec::new(), shared }
-    }
-
-    /// Adds a service of the contract.
-    pub(super) fn with_limits(mut self, endpoint: Endpoint, methods: &[&'static str]) -> Self {
-        let metrics = &self.shared.metrics;
-        let methods = methods.iter().map(|method| (*method, metrics.method(endpoint.name, method))).collect();
-        self.entries.push(Entry { endpoint, methods });
-        self
-    }
-
-    /// Adds a service that is never limited.
-    pub(super) fn without_limits(mut self, endpoint: Endpoint) -> Self {
-        self.entries.push(Entry { endpoint, methods: Vec::new() });
-        self
-    }
-
     /// Begins a call.
     fn begin(self: &Arc<Self>, request: Request<Incoming>) -> Call {
         let arrival = Instant::now();
-        let shared = &self.shared;
-        let Some((at, method)) = self.find(request.uri().path()) else {
-            discard(request.into_body());
-            return Call::unknown(self, arrival);
+        let (head, body) = request.into_parts();
+        let admission = &self.shared().admission;
+        let refuse = |method, body, error: &Error| {
+            let receiving = Receiving::new(body, admission, Caller::Contract, 0);
+            Call::refused(self, method, arrival, receiving, error)
         };
-        let entry = &self.entries[at];
-        if entry.methods.is_empty() {
-            let draining = shared.draining.clone().cancelled_owned();
-            let request = request.map(|body| RequestBody::new(body, &shared.admission, Some(draining)));
-            return Call::unlimited((entry.endpoint.handler)(request));
-        }
-        let place = match shared.admission.queue() {
-            Ok(place) => place,
-            Err(refusal) => {
-                discard(request.into_body());
-                return Call::refused(self, (at, method), arrival, refusal);
+        let Some(place) = self.find(head.uri.path()) else { return refuse(None, body, &no_such_method()) };
+        let entry = self.entry(place.0);
+        let method = &entry.methods[place.1];
+        match &entry.kind {
+            Kind::Calls { whose, bytes_max, .. } => {
+                let deadline = Deadline::after(arrival, timeout::given(&head.headers));
+                let receiving = Receiving::new(body, admission, *whose, *bytes_max);
+                let queued = match whose {
+                    Caller::Contract => admission.queue().map(Some),
+                    Caller::Probe => Ok(None),
+                };
+                match queued {
+                    Ok(queued) => {
+                        let message = (receiving, encoding(&head.headers));
+                        Call::begun(self, place, (arrival, deadline), queued, message)
+                    }
+                    Err(refusal) => Call::shed(self, place, arrival, receiving, refusal),
+                }
             }
-        };
-        let deadline = Deadline::after(arrival, timeout::given(request.headers()));
-        let mut request = request.map(|body| RequestBody::new(body, &shared.admission, None));
-        request.extensions_mut().insert(deadline);
-        let work = (entry.endpoint.handler)(request);
-        Call::limited(self, (at, method), (arrival, deadline), place, work)
+            Kind::Declared => refuse(Some(place), body, &Error::method_not_built(entry.name, method.name)),
+            Kind::Streams(endpoint) => {
+                let draining = Box::pin(self.shared().draining.clone().cancelled_owned());
+                let body = RequestBody::Stream(body, draining);
+                Call::stream(endpoint.call(method.path.clone(), encoding(&head.headers), None, body))
+            }
+        }
     }
+}
 
-    /// The places of a path's service and method; a method that is not in the contract gets the place after the last.
-    fn find(&self, path: &str) -> Option<(usize, usize)> {
-        let (service, method) = path.strip_prefix('/')?.rsplit_once('/')?;
-        let at = self.entries.iter().position(|entry| entry.endpoint.name == service)?;
-        let methods = &self.entries[at].methods;
-        let method = methods.iter().position(|(name, _)| *name == method).unwrap_or(methods.len());
-        Some((at, method))
-    }
-
-    pub(super) fn shared(&self) -> &Shared {
-        &self.shared
-    }
-
-    /// What is counted of the method at these places.
-    pub(super) fn method(&self, (at, method): (usize, usize)) -> &MethodMetrics {
-        let methods = &self.entries[at].methods;
-        methods.get(method).map_or(&self.shared.elsewhere, |(_, metrics)| metrics)
-    }
+/// How a message is compressed, where it is.
+fn encoding(headers: &HeaderMap) -> Option<HeaderValue> {
+    headers.get(ENCODING).filter(|encoding| *encoding != "identity").cloned()
 }
 
 /// The services as one connection calls them.
 #[derive(Debug)]
-pub(crate) struct OnConnection {
+pub struct OnConnection {
     service: Arc<GrpcService>,
     connection: Arc<State>,
 }
 
 impl OnConnection {
-    pub(crate) fn new(service: Arc<GrpcService>, connection: Arc<State>) -> Self {
+    /// The services, on a connection of which this is known.
+    #[must_use]
+    pub fn new(service: Arc<GrpcService>, connection: Arc<State>) -> Self {
         Self { service, connection }
     }
 }
@@ -171,7 +92,7 @@ impl hyper::service::Service<Request<Incoming>> for OnConnection {
 }
 
 /// A call whose answer leaves on a connection.
-pub(crate) struct Answering {
+pub struct Answering {
     call: Call,
     connection: Arc<State>,
 }

@@ -67,10 +67,10 @@ fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
         ],
     );
     check(
-        named("metadata:\n  triggers: [ui, 猫, R, git log]"),
+        named("metadata:\n  triggers: [ui, 猫, R, git log, 7]"),
         &[
-            "triggers [\"ui\", \"猫\", \"git log\"] wanted false",
-            "warning 5:13 triggers that are in nearly every turn are ignored: \"R\"",
+            "triggers [\"ui\", \"猫\", \"R\", \"git log\"] wanted false",
+            "warning 5:13 triggers that are in nearly every turn are ignored: \"7\"",
             "warning 5:13 triggers of 3 characters or fewer fire inside other words: \"ui\"",
         ],
     );

@@ -12,6 +12,7 @@ use maitred::app::ports::SystemClock;
 use maitred::app::read::{Reader, SelectAnswer, SelectRequest};
 use maitred::app::token::MenuSigner;
 use maitred::domain::agent::AgentId;
+use maitred::domain::menu::Reason;
 use maitred::domain::playbook::Playbook;
 use maitred::domain::query::MenuQuery;
 use maitred::domain::revision::Revision;
@@ -212,7 +213,8 @@ fn ask(reader: &Reader, turn: &str) -> (SelectAnswer, usize) {
         tool_format: ToolFormat::Neutral,
     };
     let answer = reader.select(&request, None).unwrap();
-    let found = answer.menu.items.len() + answer.menu.omitted.triggered;
+    let triggered = answer.menu.items.iter().filter(|item| matches!(item.reason, Reason::Trigger { .. }));
+    let found = triggered.count() + answer.menu.omitted.triggered;
     (answer, found)
 }
 
@@ -233,6 +235,8 @@ fn turns_are_answered_while_an_import_is_built_and_see_it_whole_or_not_at_all() 
         for _ in 0..200 {
             let (answer, found) = ask(&reader, "where is the new stock");
             assert_eq!((answer.revision, found), (Revision::new(1), 0));
+            // What fits by relevance is of the old ones, too.
+            assert!(answer.menu.items.iter().all(|item| item.slug.as_str() < "p2000"), "{:?}", answer.menu);
         }
         gated.ends.wait();
         loop {

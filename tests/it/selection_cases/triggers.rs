@@ -1,5 +1,6 @@
 //! Triggers that are found where they are not meant.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,8 @@ use maitred::domain::agent::{AgentSettings, TriggerMatch};
 use maitred::domain::menu::{Menu, Reason};
 use maitred::engine::builder::Builder;
 use maitred::format::parse::parse;
+use maitred::transport::grpc::proto::reason::Kind;
+use maitred::transport::grpc::proto::{MenuItem, SelectMenuRequest, SelectMenuResponse};
 
 use super::{menu, slugs};
 use crate::fixture::{RANKED, index, playbook, skill_md};
@@ -120,6 +123,13 @@ fn a_turn_of_64_kb_takes_milliseconds_and_twice_as_much_twice_as_long() {
     );
 }
 
+/// What each playbook has of the turn's words.
+fn said(answer: &SelectMenuResponse) -> BTreeMap<&str, String> {
+    let items = answer.items.iter().map(|item| (item.slug.as_str(), item.scores));
+    let all = items.chain(answer.considered.iter().map(|other| (other.slug.as_str(), other.scores)));
+    all.map(|(slug, scores)| (slug, format!("{:?}", scores.map(|scores| scores.bm25)))).collect()
+}
+
 /// CASES 2.21: paths and slashes in prose are text; as plain text nothing is an invocation.
 #[tokio::test(flavor = "multi_thread")]
 async fn slashes_and_paths_are_ordinary_text() {
@@ -131,10 +141,16 @@ async fn slashes_and_paths_are_ordinary_text() {
     for turn in
         ["compare /review.md with /etc/hosts, then and/or review it", "/review", "/etc and /review, please"]
     {
-        let slashes = server.select(turn_request(turn)).await.unwrap();
+        let explained = |turn: &str| SelectMenuRequest { explain: true, ..turn_request(turn) };
+        let slashes = server.select(explained(turn)).await.unwrap();
         assert!(slashes.invoked.is_empty() && !format!("{slashes:?}").contains("SECRET"), "{slashes:?}");
-        let plain = server.select(turn_request(&turn.replace('/', " "))).await.unwrap();
-        assert_eq!((slashes.prompt_block, slashes.tool), (plain.prompt_block, plain.tool), "{turn}");
+        // No trigger stands in it: what is offered fits by relevance, as it would for any text.
+        let by_trigger =
+            |item: &MenuItem| matches!(item.reason.as_ref().unwrap().kind, Some(Kind::Trigger(_)));
+        assert!(!slashes.items.iter().any(by_trigger), "{slashes:?}");
+        // What a turn says is the same with slashes and without; the model of text alone reads them, as marks.
+        let plain = server.select(explained(&turn.replace('/', " "))).await.unwrap();
+        assert_eq!(said(&slashes), said(&plain), "{turn}");
     }
 }
 
@@ -145,8 +161,7 @@ fn a_playbook_that_wants_every_turn_does_not_get_it() {
     let baited = baited.replace("\"x\"", r#"["a", " ", "the", "e"]"#);
     let parsed = parse(baited.as_bytes());
     let said: Vec<&str> = parsed.diagnostics.iter().map(|found| found.message.as_str()).collect();
-    for sentence in ["blank triggers are ignored (1)", "nearly every turn are ignored: \"a\", \"the\", \"e\""]
-    {
+    for sentence in ["blank triggers are ignored (1)", "nearly every turn are ignored: \"a\", \"the\""] {
         assert!(said.iter().any(|message| message.contains(sentence)), "{said:?}");
     }
     let greedy = std::sync::Arc::new(parsed.playbook.unwrap());

@@ -6,7 +6,8 @@
 //! 3. The student starts from the projected vocabulary, each row scaled by `a / (a + frequency)` (SIF: Arora, Liang and Ma,
 //!    "A simple but tough-to-beat baseline for sentence embeddings", 2017), and learns ([`student`]) until it gets no better
 //!    on documents kept aside.
-//! 4. It is tuned on pairs of texts of one document ([`contrast`]): parts of one playbook, and turns with their playbook.
+//! 4. It is tuned on pairs of texts of one document ([`contrast`]), half the way: parts of one playbook, and turns with their
+//!    playbook.
 //! 5. Rows become int8, each with a factor of its own.
 //!
 //! **Cost**: the teacher's time on the corpus, then some 100 ms a step. **Invariants**: equal input gives an equal model.
