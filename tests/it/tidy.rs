@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// The only places that may name a dependency.
-const HOMES: [(&str, &[&str]); 35] = [
+const HOMES: [(&str, &[&str]); 36] = [
     ("tonic::", &["transport/grpc"]),
     ("tonic_", &["transport/grpc"]),
     ("prost::", &["transport/grpc"]),
@@ -60,7 +60,7 @@ const HOMES: [(&str, &[&str]); 35] = [
     ("clap::", &["cli", "config.rs", "telemetry/log.rs"]),
     ("comfy_table::", &["cli"]),
     ("indicatif::", &["cli"]),
-    ("aho_corasick::", &["engine/trigger.rs"]),
+    ("aho_corasick::", &["engine/trigger.rs", "format/scan/search.rs"]),
     ("arc_swap::", &["engine/publish.rs"]),
     ("candle_core::", &["engine/embed"]),
     ("candle_nn::", &["engine/embed"]),
@@ -73,6 +73,7 @@ const HOMES: [(&str, &[&str]); 35] = [
     ("unicode_script::", &["engine/embed/script.rs", "format/scan/hidden.rs"]),
     ("unicode_security::", &["format/scan/views.rs"]),
     ("regex::", &["format/scan"]),
+    ("regex_syntax::", &["format/scan/words.rs"]),
     ("rayon::", &["compute.rs"]),
     ("granit_parser::", &["format/yaml.rs"]),
     ("zip::", &["format/archive"]),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::layers::{Decoded, tokens};
+use super::search;
 use super::settle::Hit;
 use super::views::View;
 use super::{File, Level, Rule, guards, rule};
@@ -31,13 +32,13 @@ const HEX_DIGITS_MIN: usize = 129;
 
 /// What is long and encoded with a reason.
 static KNOWN: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"data:(?:image|font|application/(?:font|pdf|wasm|json)|text/css|audio|video)|sha(?:1|256|384|512)|integrity|certificate|public\s+key|ssh-(?:rsa|ed25519)|digest|checksum|signature|fingerprint|-----BEGIN",
     )
 });
 
 static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"(?:\\x[0-9a-f]{2}){20}|(?:\\u\{?[0-9a-f]{4,6}\}?){20}|(?:%[0-9a-f]{2}){20}|(?:&#x?[0-9a-f]{2,6};){20}",
     )
 });

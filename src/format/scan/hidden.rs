@@ -11,6 +11,7 @@ use unicode_script::{Script, UnicodeScript as _};
 use super::guards::{FENCE, NEG, QUO, SEC, TABLE};
 use super::pattern::{Pattern, row};
 use super::regions::Region;
+use super::search;
 use super::settle::Hit;
 use super::urls::{self, Sink};
 use super::{File, Level, Rule, rule, views};
@@ -112,6 +113,7 @@ pub(super) fn check(file: &File<'_>, hits: &mut Vec<Hit>) {
 fn check_characters(file: &File<'_>, hits: &mut Vec<Hit>) {
     let characters: Vec<(usize, char)> = file.text.char_indices().collect();
     let (mut unseen, mut stray_selectors) = (Vec::new(), Vec::new());
+    let mut direction = Direction::default();
     let mut index = 0;
     while index < characters.len() {
         let (at, c) = characters[index];
@@ -124,10 +126,11 @@ fn check_characters(file: &File<'_>, hits: &mut Vec<Hit>) {
             }
             '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
                 let is_order = matches!(c, '\u{202D}' | '\u{202E}');
-                let level = if !is_order && is_right_to_left(file, at) { Level::Low } else { Level::High };
+                let level =
+                    if !is_order && direction.is_right_to_left(file, at) { Level::Low } else { Level::High };
                 hits.push(character("HID002", level, at, c));
             }
-            '\u{200E}' | '\u{200F}' | '\u{61C}' if !is_right_to_left(file, at) => {
+            '\u{200E}' | '\u{200F}' | '\u{61C}' if !direction.is_right_to_left(file, at) => {
                 hits.push(character("HID002", Level::Info, at, c));
             }
             '\u{E0100}'..='\u{E01EF}' | '\u{FE00}'..='\u{FE0F}' => {
@@ -245,21 +248,32 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// Whether 30% of the letters of a line are of a script that is written from right to left. A bounded part is looked at.
-fn is_right_to_left(file: &File<'_>, at: usize) -> bool {
-    let line = file.regions.line_of(at);
-    let start = file.regions.line_start(line).max(file.text.floor_char_boundary(at.saturating_sub(200)));
-    let letters =
-        file.text[start..].chars().take(300).take_while(|c| *c != '\n').filter(|c| c.is_alphabetic());
-    let (mut all, mut rtl) = (0, 0);
-    for c in letters {
-        all += 1;
-        rtl += usize::from(matches!(
-            c.script(),
-            Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko
-        ));
+/// In which direction lines are written; each line is looked at once.
+#[derive(Default)]
+struct Direction {
+    /// The line that was asked for last, and its answer.
+    last: Option<(usize, bool)>,
+}
+
+impl Direction {
+    /// Whether 30% of the letters of the line are of a script that is written from right to left.
+    fn is_right_to_left(&mut self, file: &File<'_>, at: usize) -> bool {
+        let line = file.regions.line_of(at);
+        if let Some((_, answer)) = self.last.filter(|(known, _)| *known == line) {
+            return answer;
+        }
+        let (mut all, mut rtl) = (0, 0);
+        for c in file.regions.line(file.text, line).chars().filter(|c| c.is_alphabetic()) {
+            all += 1;
+            rtl += usize::from(matches!(
+                c.script(),
+                Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko
+            ));
+        }
+        let answer = rtl * 10 >= all * 3 && rtl > 0;
+        self.last = Some((line, answer));
+        answer
     }
-    rtl * 10 >= all * 3 && rtl > 0
 }
 
 fn check_controls(file: &File<'_>, hits: &mut Vec<Hit>) {
@@ -310,17 +324,17 @@ fn check_padding(file: &File<'_>, hits: &mut Vec<Hit>) {
 
 /// What a comment does that only an attack does: takes data out, or takes orders away.
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"\b(?:ignore|disregard|forget)\s+(?:\w+\s+){0,3}(?:instructions?|rules|above)|\b(?:send|upload|post|exfiltrate|forward|transmit|e-?mail)\b[^.]{0,80}\b(?:to|at)\b|\b(?:curl|wget)\s|\b(?:do\s+not|don.{1,3}t|never)\s+(?:tell|inform|mention|show|reveal)\b|\b(?:read|collect|dump|print|include)\b[^.]{0,60}(?:\.env|\.ssh|secrets?|passwords?|credentials?|tokens?|api\s*keys?)|\b(?:delete|wipe|erase)\s+(?:all|every)|\b(?:download|fetch)\b[^.]{0,60}\b(?:run|execute)",
     )
 });
 static ACTOR: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"\b(?:agents?|assistants?|AI|LLM|claude|gpt|models?|you|your|system|chatbot|copilot)\b|https?://|\.env\b|\.ssh\b|secrets?\b|passwords?\b|credentials?\b",
     )
 });
 static TOOLING: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"^(?:<!--|\[//\]:\s*#|\[comment\]:)\s*[(\x22']?\s*(?:license|copyright|spdx|toc\b|/?\s*toc|prettier|markdownlint|vale|eslint|todo|fixme|cspell|begin|end|start|note\b|source|generated|auto-?generated|example|template|badges?)",
     )
 });

@@ -15,11 +15,14 @@ mod guards;
 mod layers;
 mod pattern;
 mod regions;
+mod search;
 mod settle;
 mod views;
+mod words;
 
 mod credentials;
 mod destruction;
+mod downloads;
 mod encoded;
 mod exfiltration;
 mod grants;
@@ -177,8 +180,8 @@ static FAMILIES: [&[Rule]; 12] = [
     structure::RULES,
 ];
 
-static PATTERNS: LazyLock<Vec<pattern::Compiled>> = LazyLock::new(|| {
-    let families = [
+static PATTERNS: LazyLock<pattern::Patterns> = LazyLock::new(|| {
+    pattern::Patterns::new(&[
         injection::PATTERNS,
         exfiltration::PATTERNS,
         credentials::PATTERNS,
@@ -188,8 +191,7 @@ static PATTERNS: LazyLock<Vec<pattern::Compiled>> = LazyLock::new(|| {
         grants::PATTERNS,
         hidden::PATTERNS,
         urls::PATTERNS,
-    ];
-    families.into_iter().flatten().map(pattern::compile).collect()
+    ])
 });
 
 /// The rule of this name.
@@ -223,10 +225,8 @@ pub fn scan(bytes: &[u8], playbook: Option<&Playbook>) -> Scan {
     encoded::check(&file, folded.as_ref().unwrap_or(&raw), &mut hits);
     let decoded = layers::decoded(&file, folded.as_ref().unwrap_or(&raw), playbook);
     for view in [Some(&raw), folded.as_ref(), decoded.as_ref()].into_iter().flatten() {
-        for pattern in PATTERNS.iter() {
-            pattern.run(&file, view, &mut hits);
-        }
-        remote_execution::check(&file, view, &mut hits);
+        PATTERNS.run(&file, view, &mut hits);
+        downloads::check(&file, view, &mut hits);
         secrets::check(&file, view, &mut hits);
         urls::check(&file, view, &mut hits);
     }

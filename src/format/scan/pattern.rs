@@ -3,10 +3,11 @@
 //! **Cost**: each pattern has one shape, so that a search never rescans (`a.*b|c` would); what must stand near is
 //! looked up once for each 200 bytes.
 
-use regex::bytes::{Match, Regex, RegexBuilder};
+use regex::bytes::{Match, Regex};
 
 use super::guards::{self, FENCE, Guards, NEG, NOTES, OWN, PROMPTS, QUO, SEC, SINK, TABLE, WORDS};
 use super::regions::Region;
+use super::search::{Search, Set};
 use super::settle::Hit;
 use super::urls::{self, Sink};
 use super::views::{Kind, View};
@@ -47,13 +48,19 @@ impl Pattern {
     }
 }
 
-/// A row, ready to run.
-pub(super) struct Compiled {
+/// The rows of every family, ready to run.
+pub(super) struct Patterns {
+    rows: Vec<Row>,
+    /// What each row searches for.
+    set: Set,
+}
+
+/// What a row asks of a match.
+struct Row {
     rule: &'static Rule,
     level: Level,
-    regex: Regex,
-    needs: Vec<Regex>,
-    unless: Option<Regex>,
+    needs: Vec<Search>,
+    unless: Option<Search>,
     guards: Guards,
 }
 
@@ -62,54 +69,38 @@ const NEAR_BYTES: usize = 600;
 /// Matches closer than this share one look at what is near.
 const STEP_BYTES: usize = 200;
 
-/// Words that patterns share: `{gap}` is the rest of a command, over line continuations; `{pipe}` a pipe into a shell.
-const WORDS_SHARED: [(&str, &str); 3] = [
-    ("{gap}", r"(?:\\\r?\n|[^\n])*?"),
-    (
-        "{sh}",
-        r"(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+(?:\w+=\S+\s+)*)?(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|k|da|a)?sh|fish|pwsh)\b",
-    ),
-    (
-        "{py}",
-        r"(?:sudo\s+)?(?:python[23]?(?:\.\d+)?|node|perl|ruby|php|bun|deno run)(?:[ \t]+-)?[ \t]*(?:[\n`)&;]|$|\x22|')",
-    ),
-];
-
-pub(super) fn regex(pattern: &str) -> Regex {
-    let mut text = pattern.to_owned();
-    for (name, words) in WORDS_SHARED {
-        text = text.replace(name, words);
+impl Patterns {
+    pub(super) fn new(families: &[&[Pattern]]) -> Self {
+        let patterns = || families.iter().copied().flatten();
+        let row = |pattern: &Pattern| Row {
+            rule: rule(pattern.rule),
+            level: pattern.level,
+            needs: pattern.needs.iter().map(|need| Search::new(need)).collect(),
+            unless: (!pattern.unless.is_empty()).then(|| Search::new(pattern.unless)),
+            guards: pattern.guards,
+        };
+        let set = Set::new(patterns().map(|pattern| Search::new(pattern.regex)));
+        Self { rows: patterns().map(row).collect(), set }
     }
-    RegexBuilder::new(&text)
-        .unicode(false)
-        .case_insensitive(true)
-        .multi_line(true)
-        .build()
-        .unwrap_or_else(|error| panic!("{pattern}: {error}"))
-}
 
-pub(super) fn compile(row: &Pattern) -> Compiled {
-    Compiled {
-        rule: rule(row.rule),
-        level: row.level,
-        regex: regex(row.regex),
-        needs: row.needs.iter().map(|need| regex(need)).collect(),
-        unless: (!row.unless.is_empty()).then(|| regex(row.unless)),
-        guards: row.guards,
-    }
-}
-
-impl Compiled {
     pub(super) fn run(&self, file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
+        for (index, regex) in self.set.over(&view.text) {
+            self.rows[index].run(regex, file, view, hits);
+        }
+    }
+}
+
+impl Row {
+    fn run(&self, regex: &Regex, file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
         // The last look at what is near: where, and what it said.
         let mut looked: Option<(usize, bool)> = None;
-        for found in self.regex.find_iter(&view.text) {
+        for found in regex.find_iter(&view.text) {
             if !self.needs.is_empty() {
                 let is_near = match looked {
                     Some((at, answer)) if found.start() - at < STEP_BYTES && found.start() > at => answer,
                     _ => {
                         let window = paragraph(&view.text, found.start(), found.end());
-                        let answer = self.needs.iter().all(|need| need.is_match(window));
+                        let answer = self.needs.iter().all(|need| need.regex().is_match(window));
                         looked = Some((found.start(), answer));
                         answer
                     }
@@ -129,7 +120,7 @@ impl Compiled {
         let (text, start, end) = (&*view.text, found.start(), found.end());
         if let Some(unless) = &self.unless {
             let (from, to) = guards::line_around(text, start, end);
-            if unless.is_match(&text[from..to]) {
+            if unless.regex().is_match(&text[from..to]) {
                 return None;
             }
         }

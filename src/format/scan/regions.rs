@@ -175,6 +175,8 @@ impl Regions {
             return None;
         }
         let mut at = 0;
+        // Whether a link of this kind may still end on this line.
+        let (mut round, mut angled) = (true, true);
         while let Some(found) = line[at..].find(['<', '(']) {
             let here = at + found;
             if line[here..].starts_with("<!--") {
@@ -184,13 +186,19 @@ impl Regions {
                 continue;
             }
             let is_link = line[..here].ends_with(']') || line[here..].starts_with("<http");
-            let close = if line.as_bytes()[here] == b'(' { ')' } else { '>' };
-            match line[here..].find([close, ' ']).filter(|_| is_link) {
+            at = here + 1;
+            let (close, ends) =
+                if line.as_bytes()[here] == b'(' { (')', &mut round) } else { ('>', &mut angled) };
+            if !is_link || !*ends {
+                continue;
+            }
+            match line[here..].find([close, ' ']) {
                 Some(end) => {
                     self.spans.push((start + here..start + here + end, Region::Link));
                     at = here + end;
                 }
-                None => at = here + 1,
+                // Nor does any behind it: a line of 30,000 brackets is looked through once.
+                None => *ends = false,
             }
         }
         None

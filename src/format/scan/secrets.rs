@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::search::{Search, Set};
 use super::settle::Hit;
 use super::views::View;
 use super::{File, Level, Rule, rule};
@@ -28,27 +29,28 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Shapes of providers. The first group, where there is one, is the secret; the whole match otherwise.
-static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-        r"\bgh[pousr]_[A-Za-z0-9]{36,251}\b",
-        r"\bgithub_pat_[A-Za-z0-9_]{60,}\b",
-        r"\bglpat-[A-Za-z0-9_-]{20,}\b",
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{20,}\b",
-        r"\b[rs]k_live_[A-Za-z0-9]{20,}\b",
-        r"\bAIza[A-Za-z0-9_-]{35}\b",
-        r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{20}T3BlbkFJ[A-Za-z0-9_-]{20,}",
-        r"\bsk-proj-[A-Za-z0-9_-]{40,}\b",
-        r"\bsk-ant-[a-z0-9]+-[A-Za-z0-9_-]{40,}",
-        r"\bnpm_[A-Za-z0-9]{36}\b",
-        r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
-        r"\bhf_[A-Za-z]{34}\b",
-        r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b",
-        r"\bdop_v1_[a-f0-9]{64}\b",
-        r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b",
-    ]
-    .map(|shape| Regex::new(&format!("(?-u){shape}")).expect("the shapes are tested"))
-    .into()
+static SHAPES: LazyLock<Set> = LazyLock::new(|| {
+    Set::new(
+        [
+            r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+            r"\bgh[pousr]_[A-Za-z0-9]{36,251}\b",
+            r"\bgithub_pat_[A-Za-z0-9_]{60,}\b",
+            r"\bglpat-[A-Za-z0-9_-]{20,}\b",
+            r"\bxox[abeoprs]-[A-Za-z0-9-]{20,}\b",
+            r"\b[rs]k_live_[A-Za-z0-9]{20,}\b",
+            r"\bAIza[A-Za-z0-9_-]{35}\b",
+            r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{20}T3BlbkFJ[A-Za-z0-9_-]{20,}",
+            r"\bsk-proj-[A-Za-z0-9_-]{40,}\b",
+            r"\bsk-ant-[a-z0-9]+-[A-Za-z0-9_-]{40,}",
+            r"\bnpm_[A-Za-z0-9]{36}\b",
+            r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
+            r"\bhf_[A-Za-z]{34}\b",
+            r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b",
+            r"\bdop_v1_[a-f0-9]{64}\b",
+            r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b",
+        ]
+        .map(Search::exact),
+    )
 });
 
 static KEY_BLOCK: LazyLock<Regex> = LazyLock::new(|| {
@@ -60,11 +62,10 @@ static WEB_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?-u)\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}").expect("tested")
 });
 
-static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?i-u)\b\w*(?:token|secret|api_?key|passw(?:or)?d|access_?key)\w*["'`]?\s*[=:]\s*["'`]?([A-Za-z0-9_+/=.-]{16,200})"#,
-    )
-    .expect("tested")
+static ASSIGNED: LazyLock<Set> = LazyLock::new(|| {
+    Set::new([Search::new(
+        r#"\b\w*(?:token|secret|api_?key|passw(?:or)?d|access_?key)\w*["'`]?\s*[=:]\s*["'`]?([A-Za-z0-9_+/=.-]{16,200})"#,
+    )])
 });
 
 static CONNECTION: LazyLock<Regex> = LazyLock::new(|| {
@@ -84,7 +85,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 
 pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
     let text = &*view.text;
-    for shape in SHAPES.iter() {
+    for (_, shape) in SHAPES.over(text) {
         for found in shape.find_iter(text) {
             if is_real(found.as_bytes()) {
                 hits.push(secret(rule("SEC001"), Level::High, view, found.start(), found.as_bytes()));
@@ -105,7 +106,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
             hits.push(secret(rule("SEC001"), Level::Medium, view, found.start(), found.as_bytes()));
         }
     }
-    for found in ASSIGNED.captures_iter(text) {
+    for found in ASSIGNED.over(text).flat_map(|(_, assigned)| assigned.captures_iter(text)) {
         let Some(value) = found.get(1) else { continue };
         if is_random(value.as_bytes()) {
             hits.push(secret(rule("SEC002"), Level::Medium, view, value.start(), value.as_bytes()));
@@ -183,15 +184,15 @@ fn distinct(value: &[u8]) -> usize {
 /// A text in which secrets of every known shape are cut: no excerpt of another rule shows one either.
 pub(super) fn masked(text: &str) -> String {
     let mut shown: Cow<'_, [u8]> = Cow::Borrowed(text.as_bytes());
-    for shape in SHAPES.iter().chain([&*WEB_TOKEN, &*KEY_BLOCK]) {
+    let shapes = SHAPES.over(text.as_bytes()).map(|(_, shape)| shape);
+    for shape in shapes.chain([&*WEB_TOKEN, &*KEY_BLOCK]) {
         if shape.is_match(&shown) {
             let cut = |found: &regex::bytes::Captures<'_>| cut(&found[0]).into_bytes();
             shown = Cow::Owned(shape.replace_all(&shown, cut).into_owned());
         }
     }
-    if let Some(found) =
-        ASSIGNED.captures(&shown).and_then(|found| found.get(1)).filter(|value| is_random(value.as_bytes()))
-    {
+    let assigned = ASSIGNED.over(&shown).find_map(|(_, assigned)| assigned.captures(&shown)?.get(1));
+    if let Some(found) = assigned.filter(|value| is_random(value.as_bytes())) {
         let (from, to) = (found.start(), found.end());
         let cut = cut(&shown[from..to]);
         let text = [&shown[..from], cut.as_bytes(), &shown[to..]].concat();

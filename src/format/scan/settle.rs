@@ -56,17 +56,24 @@ pub(super) fn settle(file: &File<'_>, mut hits: Vec<Hit>) -> Scan {
     let mut more = 0;
     for of_rule in hits.chunk_by(|a, b| a.rule.id == b.rule.id) {
         let mut told = tell(file, of_rule);
-        told.sort_by_key(|(at, finding)| (std::cmp::Reverse(finding.level), *at));
+        told.sort_by_key(|told| (std::cmp::Reverse(told.level), told.hit.start));
         more += told.len().saturating_sub(FINDINGS_OF_A_RULE_MAX);
         told.truncate(FINDINGS_OF_A_RULE_MAX);
-        findings.extend(told);
+        findings.extend(told.into_iter().map(|told| (told.hit.start, finding(file, &told))));
     }
     findings.sort_by_key(|(at, finding)| (*at, finding.rule.id));
     Scan { findings: findings.into_iter().map(|(_, finding)| finding).collect(), more }
 }
 
-/// The findings of one rule's hits: the worst of each line.
-fn tell(file: &File<'_>, hits: &[Hit]) -> Vec<(usize, Finding)> {
+/// A hit that stands for its line.
+struct Told<'h> {
+    line: usize,
+    level: Level,
+    hit: &'h Hit,
+}
+
+/// The hits of one rule that are told: the worst of each line.
+fn tell<'h>(file: &File<'_>, hits: &'h [Hit]) -> Vec<Told<'h>> {
     // Where in the open each line was hit, in order.
     let open: Vec<usize> = hits.iter().filter(|hit| hit.kind == Kind::Raw).map(|hit| hit.start).collect();
     let mut worst: std::collections::BTreeMap<usize, (Level, &Hit)> = std::collections::BTreeMap::new();
@@ -82,7 +89,7 @@ fn tell(file: &File<'_>, hits: &[Hit]) -> Vec<(usize, Finding)> {
             worst.insert(line, (level, hit));
         }
     }
-    worst.into_iter().map(|(line, (level, hit))| (hit.start, finding(file, line, level, hit))).collect()
+    worst.into_iter().map(|(line, (level, hit))| Told { line, level, hit }).collect()
 }
 
 /// The level of a hit: one higher in a label, and one higher where somebody disguised it.
@@ -99,7 +106,8 @@ fn level_of(file: &File<'_>, hit: &Hit) -> Level {
     level
 }
 
-fn finding(file: &File<'_>, line: usize, level: Level, hit: &Hit) -> Finding {
+fn finding(file: &File<'_>, told: &Told<'_>) -> Finding {
+    let Told { line, level, hit } = *told;
     let start = file.regions.line_start(line);
     let at = file.text.floor_char_boundary(hit.start);
     let before = &file.text[start.min(at)..at];

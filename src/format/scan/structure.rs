@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::search;
 use super::settle::Hit;
 use super::{File, Level, Rule, rule};
 use crate::domain::playbook::Playbook;
@@ -25,10 +26,10 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-static TAG: LazyLock<Regex> = LazyLock::new(|| super::pattern::regex(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?/?>"));
+static TAG: LazyLock<Regex> = LazyLock::new(|| search::regex(r"</?[a-z][\w-]*(?:\s[^<>\n]*)?/?>"));
 
 static CATCH_ALL: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"\b(?:use|used|activate|invoke|trigger|load|apply|call|choose|select)s?\s+(?:this\s+(?:skill\s+)?)?(?:always\s+)?(?:\w+\s+)?(?:for|on|in|with|before|at)\s+(?:literally\s+)?(?:any|every|all)\s+(?:the\s+)?(?:user.{0,2}\s+)?(?:tasks?|requests?|questions?|prompts?|conversations?|messages?|turns?|inputs?|things?)\s*(?:[.,;!]|$)|\balways\s+(?:use|choose|select|pick|prefer|activate)\s+this\s+(?:skill|playbook)\s*(?:[.,;!]|first|$)|\binstead\s+of\s+(?:any|all)\s+other\s+(?:skills?|playbooks?)",
     )
 });

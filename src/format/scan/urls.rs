@@ -7,6 +7,7 @@ use regex::bytes::Regex;
 
 use super::guards::{FENCE, NEG, QUO, SEC, Subject, TABLE, WORDS};
 use super::pattern::{Pattern, row};
+use super::search;
 use super::settle::Hit;
 use super::views::{Kind, View};
 use super::{File, Level, Rule, rule};
@@ -63,20 +64,20 @@ pub(super) const PATTERNS: &[Pattern] = &[
 ];
 
 static URL: LazyLock<Regex> =
-    LazyLock::new(|| super::pattern::regex(r"\bhttps?://(?:[^\s/@]*@)?([^\s/\x22'`<>()\[\]\\,;]+)"));
+    LazyLock::new(|| search::regex(r"\bhttps?://(?:[^\s/@]*@)?([^\s/\x22'`<>()\[\]\\,;]+)"));
 static PUBLIC_IP: LazyLock<Regex> =
-    LazyLock::new(|| super::pattern::regex(r"^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?::\d+)?$"));
+    LazyLock::new(|| search::regex(r"^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?::\d+)?$"));
 
 /// Hosts from which a file is read or documented, not to which data goes.
 static DOCUMENTS: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"^(?:docs?\.|learn\.|developers?\.|help\.|support\.|(?:[\w-]+\.)*(?:github\.com|githubusercontent\.com|gitlab\.com|readthedocs\.io|npmjs\.(?:com|org)|pypi\.org|crates\.io|docs\.rs|arxiv\.org|wikipedia\.org|w3\.org|schema\.org|stackoverflow\.com|mozilla\.org|agentskills\.io|modelcontextprotocol\.io|anthropic\.com|openai\.com|claude\.ai|claude\.com|google\.com|googleapis\.com|microsoft\.com|azure\.com|amazonaws\.com|apple\.com|ietf\.org|json-schema\.org|huggingface\.co|slack\.com|notion\.com|atlassian\.net|cloudflare\.com|stripe\.com|twilio\.com|sendgrid\.com|linear\.app|supabase\.co|shields\.io)$)",
     )
 });
 
 /// Hosts of examples and of one's own machine.
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
-    super::pattern::regex(
+    search::regex(
         r"^(?:localhost|127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[|[^.]+(?::\d+)?$)|[{}$<>*%]|\bexample\b|your|\bmy-?(?:app|site|domain|company|server)|\.(?:local|internal|test|invalid|localhost|lan)(?::\d+)?$|\.\.\.|\bhost(?:name)?\b|\bdomain\b|\bacme\b|\bfoo\b|yoursite|company\.com|xxx",
     )
 });
