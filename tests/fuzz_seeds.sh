@@ -4,10 +4,10 @@
 set -euo pipefail
 maitred=$(realpath "$1")
 cd "$(dirname "$0")/.."
-mkdir -p fuzz/corpus/{frontmatter,zip}
+mkdir -p fuzz/corpus/{frontmatter,scan,zip}
 for file in library/*/*/SKILL.md tests/fixtures/check/*/SKILL.md; do
     name=$(basename "$(dirname "$file")")
-    head -c 900 "$file" >"fuzz/corpus/frontmatter/$name"
+    head -c 900 "$file" | tee "fuzz/corpus/frontmatter/$name" >"fuzz/corpus/scan/$name"
     if "$maitred" check "$file" >/dev/null && [[ ! -e fuzz/corpus/zip/$name ]]; then
         "$maitred" export --skills "$file" --all -o "fuzz/corpus/zip/$name"
     fi
