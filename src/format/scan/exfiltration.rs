@@ -44,6 +44,14 @@ pub(super) const RULES: &[Rule] = &[
 
 const DATA: &str = r"\b(?:credentials?|passwords?|secrets\b|private\s+keys?|ssh\s+keys?|\.env\b|env(?:ironment)?\s+(?:files?|variables?)|conversations?|chat\s+(?:history|logs?)|transcripts?|user(?:'s)?\s+(?:data|files|messages?|queries|prompts?)|task\s+prompts?|source\s+code|contents\s+of|clipboard|screenshots?|location\s+data|card\s+(?:data|numbers?)|patient|medical|healthcare|personal\s+data|system\s+info\w*|browser\s+history|browsing\s+history|search\s+history|all\s+(?:the\s+)?(?:data|files|e-?mails|documents)|a\s+copy|logs?|copy\s+of\s+the|valuable)\b";
 
+const UPLOAD: &str = r"\bcurl\s{gap}\s(?:-F|--form|-T|--upload-file|-d|--data(?:-binary|-raw|-urlencode)?)[ =]+[\x22']?(?:[\w.-]+=)?@";
+
+/// An address that the user sets.
+const OWN_HOST: &str = r"\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)|upload_?url|presigned";
+
+/// That, or what looks like a service with an account.
+const KNOWN_API: &str = r"authorization|bearer|api[-_]?key|x-[\w-]*key|token|-u\s|--user\s|\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)|/api/|//api\.|upload_?url|presigned";
+
 pub(super) const PATTERNS: &[Pattern] = &[
     row(
         "EXF001",
@@ -82,13 +90,9 @@ pub(super) const PATTERNS: &[Pattern] = &[
     row("EXF003", Level::High, r"<img\b[^>\n]*\bsrc=[\x22'`]?https?://[^>\s]*\?[^>\s]*(?:\{\{|\$\{|<[a-z_]+>)")
         .unless(r"shields\.io|badge|localhost")
         .guards(QUO | SEC | FENCE | TABLE | OWN),
-    row(
-        "EXF004",
-        Level::High,
-        r"\bcurl\s{gap}\s(?:-F|--form|-T|--upload-file|-d|--data(?:-binary|-raw|-urlencode)?)[ =]+[\x22']?(?:[\w.-]+=)?@",
-    )
-    .unless(r"authorization|bearer|api[-_]?key|x-[\w-]*key|token|-u\s|--user\s|localhost|127\.0\.0\.1|\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)|/api/|//api\.|example|upload_?url|presigned")
-    .guards(NEG | QUO | SEC | TABLE | SINK),
+    row("EXF004", Level::High, UPLOAD).unless(KNOWN_API).guards(NEG | QUO | SEC | TABLE | SINK),
+    // A header with a token is what an honest upload has, and costs a dishonest one nothing.
+    row("EXF004", Level::Medium, UPLOAD).unless(OWN_HOST).guards(NEG | QUO | SEC | TABLE | SINK),
     row("EXF004", Level::High, r"\bcurl\s{gap}(?:\$\(|`)\s*(?:cat|env|printenv|base64|tar|find)\b[^\n]*?(?:\.env|\.ssh|/etc/|~/\.|secret|credential|passw|\benv\b|printenv|id_rsa)")
         .unless(r"localhost|127\.0\.0\.1|-H\s+.?(?:Authorization|X-\w+-Token)[^\n]*\$\(cat")
         .guards(NEG | SEC | TABLE),

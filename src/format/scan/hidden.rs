@@ -209,7 +209,8 @@ fn is_emoji(c: char) -> bool {
 fn is_joiner_at_home(c: char, before: Option<char>, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     match c {
-        '\u{200D}' if is_emoji(before) && is_emoji(after) => true,
+        // Digits are bases of emoji as well, but of none with a joiner.
+        '\u{200D}' if [before, after].iter().all(|c| is_emoji(*c) && !c.is_ascii()) => true,
         '\u{200C}' | '\u{200D}' => [before, after].into_iter().any(joins),
         '\u{200B}' => [before, after].into_iter().any(|c| {
             matches!(
@@ -248,7 +249,12 @@ fn joins(c: char) -> bool {
 /// Whether 30% of the letters of a line are of a script that is written from right to left. A bounded part is looked at.
 fn is_right_to_left(file: &File<'_>, at: usize) -> bool {
     let line = file.regions.line_of(at);
-    let start = file.regions.line_start(line).max(file.text.floor_char_boundary(at.saturating_sub(200)));
+    let mut start = file.regions.line_start(line);
+    // The key of a field is not its author's choice of script.
+    if start < file.regions.body {
+        start += file.text[start..at].find(':').unwrap_or(0);
+    }
+    let start = start.max(file.text.floor_char_boundary(at.saturating_sub(200)));
     let letters =
         file.text[start..].chars().take(300).take_while(|c| *c != '\n').filter(|c| c.is_alphabetic());
     let (mut all, mut rtl) = (0, 0);

@@ -67,7 +67,7 @@ const WORDS_SHARED: [(&str, &str); 3] = [
     ("{gap}", r"(?:\\\r?\n|[^\n])*?"),
     (
         "{sh}",
-        r"(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+(?:\w+=\S+\s+)*)?(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|k|da|a)?sh|fish|pwsh)\b",
+        r"(?:(?:sudo|doas|exec|nohup|busybox)\s+(?:-\S+\s+)*|su\s+(?:-\S+\s+|\w+\s+)*-c\s+[\x22']?|xargs\s+(?:-\S+\s+)*)?(?:env\s+(?:\w+=\S+\s+)*)?(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|k|da|a)?sh|fish|pwsh)\b",
     ),
     (
         "{py}",
@@ -138,7 +138,9 @@ impl Compiled {
             let window = paragraph(text, start, end);
             match urls::sink(window, &file.subject) {
                 Sink::None if self.guards & SINK != 0 => return None,
-                Sink::Own => level = level.min(Level::Medium),
+                Sink::Own => {
+                    level = if level > Level::Medium { Level::Medium } else { level.min(Level::Low) }
+                }
                 Sink::None | Sink::Foreign => {}
             }
         }

@@ -91,18 +91,22 @@ pub(super) const PATTERNS: &[Pattern] = &[
     row("RCE006", Level::High, r"\b(?:follow|obey|execute)\s+(?:the\s+|all\s+|any\s+|its\s+)*(?:instructions?|commands?|rules?|directions?)\s+(?:\w+\s+){0,3}?(?:at|from|in|on)\s+[`<(\[]{0,2}https?://")
         .guards(NEG | QUO | SEC | TABLE | SINK),
     row("RCE007", Level::Medium, r"\bpip[3x]?\s+install\s[^\n]*(?:git\+|https?://|--index-url|--extra-index-url)").unless(r"@[0-9a-f]{7,40}\b|pytorch\.org|localhost|-r\s+https://raw\.githubusercontent").guards(NEG | OWN),
+    row("RCE007", Level::Medium, r"\b(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+dlx|deno\s+run)\s+(?:-\S+\s+)*(?:git\+)?https?://").unless(r"@[0-9a-f]{7,40}\b|#[0-9a-f]{7,40}\b|localhost|deno\.land|jsr\.io").guards(NEG | OWN),
     row("RCE007", Level::Medium, r"\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add)\s[^\n]*(?:https?://|git\+|--registry)").unless(r"#[0-9a-f]{7,40}\b|localhost|registry\.npmjs\.org").guards(NEG | OWN),
 ];
 
 /// A downloader and its rest; in each, what runs it.
 static PIPED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        r"\b(?:curl|wget)\b{gap}\|\s*(?:[^\n|]{1,60}\|\s*)*?(?:{sh}|{py})",
-        r"(?:\b(?:ba|z|k|da)?sh|\bsource|\bpython3?|(?:^|[\s;&`])\.)\s+(?:-\S+\s+)?<\(\s*(?:curl|wget)\b[^\n]*",
-        r"\b(?:eval|source|(?:ba|z|da)?sh\s+-\w*c|python3?\s+-c|node\s+-e|perl\s+-e|ruby\s+-e|exec)\s+[\x22']?\s*(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
+        r"\b(?:curl|wget)\b{gap}\|&?(?:\s|\\\r?\n)*(?:[^\n|]{1,60}\|&?(?:\s|\\\r?\n)*)*?(?:{sh}|{py})",
+        r"(?:\b(?:ba|z|k|da)?sh|\bsource|\bpython3?|(?:^|[\s;&`])\.)\s+(?:-\S+\s+)?(?:<\s*)?<\(\s*(?:curl|wget)\b[^\n]*",
+        r"\b(?:ba|z|k|da)?sh\s+(?:-\S+\s+)?<<<\s*[\x22']?(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
+        r"\b(?:eval|source|(?:ba|z|da)?sh\s+-\w*c|python3?\s+-c|node\s+-e|perl\s+-e|ruby\s+-e|php\s+-r|exec)\s+[\x22']?\s*(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
         r"\b(?:iex|Invoke-Expression)\b[ \t]*[(&]*[ \t]*[(\x22'$&]*[^\n]{0,40}\b(?:irm|iwr|curl|wget|Invoke-WebRequest|Invoke-RestMethod|DownloadString|Net\.WebClient)\b[^\n]*",
         r"\b(?:irm|iwr|Invoke-WebRequest|Invoke-RestMethod|DownloadString)\b{gap}\|\s*(?:iex|Invoke-Expression)\b",
-        r"\b(?:exec|eval)\s*\(\s*(?:requests\.get|urllib\.request\.urlopen|urlopen|httpx\.get)\b[^\n]*",
+        r"\b(?:exec|eval)\s*\([^\n]{0,60}?(?:\brequests[\x22')]*\.get|\burlopen|\bhttpx\.get|\bawait\s+fetch)\s*\([^\n]*",
+        r"\bfetch\s*\([^\n]{1,200}\.then\(\s*(?:eval|\w+\s*=>\s*eval)\b",
+        r"\bmshta(?:\.exe)?\s+[\x22']?https?://[^\n]*",
     ]
     .map(super::pattern::regex)
     .into()
@@ -111,10 +115,11 @@ static PIPED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// A download with the name of its file.
 static SAVED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        r"\b(?:curl|wget)\b{gap}\s(?:-\w*o|-O|--output|--output-document)[ =]+[\x22']?([\w./~$\{\}-]{2,80})",
+        r"\b(?:curl|wget)\b{gap}\s(?:-\w*o|-O|--output|--output-document)[ =]+[\x22']?([\w./~$\{\}-]{1,80})",
         r"\b(?:curl\s{gap}(?:-\w*O\w*|--remote-name)\b|wget\b){gap}https?://[^\s\x22'`]+/([\w.-]{2,80})",
-        r"\bcurl\b[^\n>|]*>\s*[\x22']?([\w./~$\{\}-]{2,80})",
+        r"\bcurl\b[^\n>|]*>\s*[\x22']?([\w./~$\{\}-]{1,80})",
         r"\b(?:iwr|Invoke-WebRequest|Invoke-RestMethod|irm)\b[^\n]*-OutFile\s+[\x22']?([\w./~$\\:-]{2,80})",
+        r"\b(?:certutil|bitsadmin|Start-BitsTransfer)\b[^\n]*?https?://\S+\s+(?:-Destination\s+)?[\x22']?([\w./~$\\:-]{2,80})",
     ]
     .map(super::pattern::regex)
     .into()
@@ -123,10 +128,16 @@ static SAVED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// "Download the script at ... and run it."
 static TOLD: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
-        r"\b(?:download|fetch|get|pull|grab)\b[^\n]{0,120}?(?:\bscript\b|\binstaller\b|\bbinary\b|\bexecutable\b|\.(?:sh|py|exe|ps1|js|bat)\b)[^\n]{0,120}?\b(?:and|then)\s+(?:then\s+)?(?:run|execute|launch|start)\s+(?:it|this|them|the\s+(?:script|file|installer|binary))\b",
+        r"\b(?:download|fetch|get|pull|grab|retrieve|save|obtain)\b[^\n]{0,120}?(?:\bscript\b|\binstaller\b|\bbinary\b|\bexecutable\b|\bpayload\b|\.(?:sh|py|exe|ps1|js|bat)\b)[^\n]{0,120}?\b(?:and|then)\s+(?:then\s+)?(?:(?:run|execute|launch|start)\s+(?:it|this|them|the\s+(?:script|file|installer|binary))\b|(?:pipe|feed|pass)\s+(?:it|them|the\s+\w+)\s+(?:in)?to\s+`?{sh})",
+        r"\b(?:run|execute|launch)\s+(?:the\s+|this\s+)?(?:\w+\s+){0,2}?(?:script|installer|binary|executable|program|code|payload)\s+(?:that\s+is\s+|which\s+is\s+)?(?:at|from|(?:hosted|located|found|available|served|published)\s+(?:at|on|by|from)|returned\s+(?:by|from))\s+[`<(\[]{0,2}(?:https?://|(?:the\s+|this\s+)?url\b)[^\n]{0,120}",
     ]
     .map(super::pattern::regex)
     .into()
+});
+
+/// An address that is a word: who writes the skill leaves it to whoever runs it, or to what it read before.
+static AT_URL: LazyLock<Regex> = LazyLock::new(|| {
+    super::pattern::regex(r"\b(?:at|from|download|fetch)\s+(?:the\s+|this\s+|that\s+)?url\b")
 });
 
 /// Bytes behind a download in which its file may run: five lines.
@@ -151,9 +162,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
     for pattern in TOLD.iter() {
         for found in pattern.find_iter(&view.text) {
             let near = paragraph(&view.text, found.start(), found.end());
-            if urls::sink(near, &file.subject) != Sink::None
-                || near.windows(6).any(|words| words.eq_ignore_ascii_case(b"at url"))
-            {
+            if urls::sink(near, &file.subject) != Sink::None || AT_URL.is_match(near) {
                 judge(file, view, hits, "RCE002", (found.start(), found.end()), near);
             }
         }
@@ -163,9 +172,10 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
 /// Whether one of the next five lines runs the file of this name.
 fn runs(rest: &[u8], path: &[u8]) -> bool {
     let name = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
-    if name.len() < 2 {
+    if name.is_empty() {
         return false;
     }
+    let is_program = name.ends_with(b".exe") || name.ends_with(b".bat") || name.ends_with(b".cmd");
     rest.split(|byte| *byte == b'\n').take(6).any(|line| {
         line.windows(name.len()).enumerate().any(|(at, window)| {
             window == name && {
@@ -173,7 +183,7 @@ fn runs(rest: &[u8], path: &[u8]) -> bool {
                 let after = line.get(at + name.len()).copied();
                 let is_whole = after
                     .is_none_or(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'-')));
-                is_whole && RUNNER.is_match(before)
+                is_whole && (RUNNER.is_match(before) || (is_program && NEXT.is_match(before)))
             }
         })
     })
@@ -181,9 +191,12 @@ fn runs(rest: &[u8], path: &[u8]) -> bool {
 
 static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
     super::pattern::regex(
-        r"(?:(?:^|[;&|`(\s])(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|node|perl|ruby|source|\.|start|powershell\s+(?:-\S+\s+)*(?:-File)?)\s+(?:-\S+\s+)*[\x22']?(?:[\w./~$\{\}-]*/)?|(?:^|[;&|`(]\s*|sudo\s+)[\x22']?(?:\./|/tmp/|~/|\$\w+/))$",
+        r"(?:(?:^|[;&|`(\s])(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|node|perl|ruby|source|\.|start|powershell\s+(?:-\S+\s+)*(?:-File)?)\s+(?:-\S+\s+)*[\x22']?(?:[\w./~$\{\}-]*/)?|(?:^|[;&|`(]\s*|sudo\s+)[\x22']?(?:\./|/tmp/|~/|\$\w+/))\z",
     )
 });
+
+/// Where a command begins behind another.
+static NEXT: LazyLock<Regex> = LazyLock::new(|| super::pattern::regex(r"[;&|]\s*\z"));
 
 /// Installers that millions run: told of, and not more.
 static INSTALLERS: LazyLock<Regex> = LazyLock::new(|| {
