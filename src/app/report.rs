@@ -45,11 +45,13 @@ pub fn log(reports: &[FileReport]) {
         for diagnostic in &report.diagnostics {
             let (line, message, hint) =
                 (diagnostic.line, diagnostic.message.as_str(), diagnostic.hint.as_str());
+            let rule = diagnostic.rule;
+            let excerpt = (!diagnostic.excerpt.is_empty()).then_some(diagnostic.excerpt.as_str());
             match diagnostic.severity {
-                Severity::Refused => warn!(%path, line, hint, "file refused: {message}"),
+                Severity::Refused => warn!(%path, line, rule, excerpt, hint, "file refused: {message}"),
                 Severity::NotServed => warn!(%path, hint, "not served: {message}"),
-                Severity::Warning => warn!(%path, line, hint, "{message}"),
-                Severity::Note => debug!(%path, line, hint, "{message}"),
+                Severity::Warning => warn!(%path, line, rule, excerpt, hint, "{message}"),
+                Severity::Note => debug!(%path, line, rule, excerpt, hint, "{message}"),
             }
         }
     }

@@ -17,9 +17,9 @@ use crate::domain::limits::ARCHIVE_ENTRIES_MAX;
 use crate::domain::playbook::Playbook;
 use crate::domain::slug::Slug;
 use crate::domain::text;
-use crate::format::diagnostic::Severity;
-use crate::format::scan::overrides::Overrides;
+use crate::format::diagnostic::{Diagnostic, Severity};
 use crate::format::{archive, export};
+use crate::server;
 
 /// What the exit codes mean, for the help.
 const EXIT_CODES: &str = "\
@@ -37,6 +37,10 @@ pub(super) struct Args {
     /// Files, zips or directories whose playbooks are exported; without it those of the library that is built in. Repeatable.
     #[arg(long, value_name = "PATH")]
     skills: Vec<PathBuf>,
+
+    /// Files that are exported although the scanner blocks them: a line for each, `sha256:DIGEST RULESET REASON`.
+    #[arg(long, value_name = "FILE", env = "MAITRED_ALLOW_FILE")]
+    allow_file: Option<PathBuf>,
 
     /// What is written.
     #[arg(long, value_name = "FORMAT", default_value = "zip")]
@@ -124,7 +128,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 
 /// The playbooks that were asked for, in the order of their names.
 fn chosen(args: &Args) -> Result<Vec<Arc<Playbook>>, String> {
-    let available = if args.skills.is_empty() { library() } else { from_paths(&args.skills)? };
+    let available = if args.skills.is_empty() { library() } else { from_paths(args)? };
     let chosen: Vec<Arc<Playbook>> = if args.all {
         available.into_values().collect()
     } else {
@@ -152,12 +156,23 @@ fn library() -> BTreeMap<Slug, Arc<Playbook>> {
     playbooks.map(|playbook| (playbook.slug().clone(), playbook)).collect()
 }
 
-/// Of playbooks of one name the first, as a server takes them. Says on standard error what is not there to be exported.
-fn from_paths(paths: &[PathBuf]) -> Result<BTreeMap<Slug, Arc<Playbook>>, String> {
+/// Of playbooks of one name the first, as a server takes them. Says on standard error what is not there to be exported,
+/// and what the scanner says of what is: the same holds for what goes out as for what comes in.
+fn from_paths(args: &Args) -> Result<BTreeMap<Slug, Arc<Playbook>>, String> {
+    let overrides = server::overrides(args.allow_file.as_deref())?;
+    let mut sources = sources::read_all(&args.skills, &overrides)?;
+    sources.extend(sources::unused(args.allow_file.as_deref(), &overrides));
     let mut available = BTreeMap::new();
-    for source in sources::read_all(paths, &Overrides::default())? {
+    for source in sources {
         let path = source.path();
-        for finding in source.parsed.diagnostics.iter().filter(|d| d.severity >= Severity::NotServed) {
+        let is_wanted = source.parsed.playbook.as_ref().is_none_or(|playbook| {
+            args.all || args.slugs.iter().any(|slug| slug == playbook.slug().as_str())
+        });
+        let is_told = |said: &&Diagnostic| {
+            said.severity >= Severity::NotServed
+                || (is_wanted && said.severity == Severity::Warning && said.rule.is_some())
+        };
+        for finding in source.parsed.diagnostics.iter().filter(is_told) {
             say(&show::finding(&path, finding));
         }
         let Some(playbook) = source.parsed.playbook else { continue };

@@ -13,13 +13,17 @@ use super::check::{DiagnosticView, diagnostic_view};
 use super::sources::{self, Source, progress};
 use super::{Outcome, print, show};
 use crate::domain::digest::Digest;
-use crate::domain::limits::DIRECTORY_LEVELS_MAX;
+use crate::domain::limits::{DIRECTORY_LEVELS_MAX, FILE_BYTES_MAX};
 use crate::domain::playbook::Playbook;
 use crate::domain::slug::Slug;
 use crate::domain::text;
 use crate::format::export;
+use crate::format::gate::admit;
+use crate::format::parse::parse;
+use crate::format::scan::RULESET;
 use crate::format::scan::overrides::Overrides;
-use crate::store::directory::{discover, put, read};
+use crate::server;
+use crate::store::directory::{discover, put};
 
 /// What the exit codes mean, for the help.
 const EXIT_CODES: &str = "\
@@ -34,6 +38,10 @@ pub(super) struct Args {
     /// The directory that gets <name>/SKILL.md for each skill; it is made if it is not there.
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
+
+    /// Files that are let in although the scanner blocks them: a line for each, `sha256:DIGEST RULESET REASON`.
+    #[arg(long, value_name = "FILE", env = "MAITRED_ALLOW_FILE")]
+    allow_file: Option<PathBuf>,
 
     /// Prints one JSON object.
     #[arg(long)]
@@ -76,6 +84,10 @@ pub(super) enum Placed {
     Imported {
         /// Its file.
         path: PathBuf,
+        /// The digest of that file, where the scanner blocks it and its source was let in: a server that is to serve it
+        /// needs a line of its own for it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blocked: Option<String>,
     },
     /// One of its name is there.
     Skipped {
@@ -104,7 +116,11 @@ impl Target {
         let discovery = discover(dir, DIRECTORY_LEVELS_MAX).map_err(|error| error.to_string())?;
         let mut held = BTreeMap::new();
         for found in discovery.found {
-            if let Some(playbook) = read(&found, &Overrides::default()).playbook {
+            // Who is there is there, whatever the scanner says of it.
+            let bytes = std::fs::metadata(&found.path).map_or(0, |metadata| metadata.len());
+            let is_small = usize::try_from(bytes).is_ok_and(|bytes| bytes <= FILE_BYTES_MAX);
+            let text = std::fs::read(&found.path).ok().filter(|_| is_small);
+            if let Some(playbook) = text.and_then(|text| parse(&text).playbook) {
                 held.entry(playbook.slug().clone()).or_insert((playbook.digest(), found.path));
             }
         }
@@ -123,7 +139,9 @@ impl Target {
         match put(&self.dir, playbook.slug(), &text) {
             Ok(path) => {
                 self.held.insert(playbook.slug().clone(), (playbook.digest(), path.clone()));
-                Placed::Imported { path }
+                let is_blocked = admit(text.as_bytes(), &Overrides::default()).playbook.is_none();
+                let blocked = is_blocked.then(|| Digest::of_bytes(text.as_bytes()).to_string());
+                Placed::Imported { path, blocked }
             }
             Err(reason) => Placed::Refused { reason },
         }
@@ -131,7 +149,9 @@ impl Target {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let sources = sources::read_all(&args.paths, &Overrides::default())?;
+    let overrides = server::overrides(args.allow_file.as_deref())?;
+    let mut sources = sources::read_all(&args.paths, &overrides)?;
+    sources.extend(sources::unused(args.allow_file.as_deref(), &overrides));
     let mut target = Target::open(&args.to)?;
     let bar = progress(sources.len());
     let mut outcomes = Vec::new();
@@ -205,7 +225,11 @@ fn lines(sources: &[Source], outcomes: &[(&Source, Placed)], summary: &Summary) 
 /// The outcome as words.
 fn words(placed: &Placed) -> String {
     match placed {
-        Placed::Imported { path } => format!("imported to {}", text::escaped_path(path)),
+        Placed::Imported { path, blocked: None } => format!("imported to {}", text::escaped_path(path)),
+        Placed::Imported { path, blocked: Some(digest) } => format!(
+            "imported to {}; the scanner blocks what is written, too: `{digest} {RULESET} <reason>` lets it in",
+            text::escaped_path(path)
+        ),
         Placed::Skipped { identical: true, path } => {
             format!("skipped: the same playbook is in {}", text::escaped_path(path))
         }

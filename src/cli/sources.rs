@@ -91,6 +91,16 @@ pub(super) fn read_all(paths: &[PathBuf], overrides: &Overrides) -> Result<Vec<S
     Ok(sources)
 }
 
+/// A remark about the lines of the allow file that none of the files needed.
+pub(super) fn unused(allow_file: Option<&Path>, overrides: &Overrides) -> Option<Source> {
+    let file = allow_file.filter(|_| !overrides.unused().is_empty())?;
+    let say = |line| {
+        Diagnostic::warning(Place::line(line), "none of the files has this digest").hint("the line can go")
+    };
+    let diagnostics = overrides.unused().into_iter().map(say).collect();
+    Some(Source { file: file.to_owned(), entry: None, parsed: Parsed { playbook: None, diagnostics } })
+}
+
 /// A bar for work on so many files; none for few.
 pub(super) fn progress(count: usize) -> ProgressBar {
     if count < PROGRESS_FROM {

@@ -2,6 +2,7 @@
 
 use super::diagnostic::{Diagnostic, Place, Severity};
 use super::fences::Parts;
+use super::scan;
 use super::triggers::{self, TriggerList};
 use super::yaml::{Entry, Node, Tree, Value};
 use crate::domain::limits::{ORDER_MAX, TITLE_CHARS_MAX};
@@ -179,6 +180,7 @@ impl Reader<'_> {
                     format!("`{shown}` is not a field of maitred and is ignored"),
                     "the fields are maitred-triggers, -title, -order, -explicit and -source",
                 );
+                self.remember_unread_triggers(entry);
             }
             "triggers" | "trigger" => {
                 let list = triggers::read(&entry.node, triggers::Spelling::Foreign);
@@ -263,7 +265,7 @@ impl Reader<'_> {
             let honoured = tree.entries.iter().rev().find(|entry| entry.place.line <= comment.place.line);
             if honoured.is_some_and(|entry| matches!(entry.key.as_str(), "name" | "description" | "license"))
             {
-                let shown = text::escaped(comment.text.trim_end(), 60);
+                let shown = text::escaped(&scan::masked(comment.text.trim_end()), 60);
                 self.warn(
                     comment.place,
                     format!("`#{shown}` is a comment and not part of the value"),

@@ -17,6 +17,11 @@ use crate::domain::digest::Digest;
 pub fn admit(bytes: &[u8], overrides: &Overrides) -> Parsed {
     let mut parsed = parse(bytes);
     let scan = scan::scan(bytes, parsed.playbook.as_ref());
+    // What the parser quotes is the author's text, a secret as likely as not.
+    for said in &mut parsed.diagnostics {
+        said.message = scan::masked(&said.message);
+        said.hint = scan::masked(&said.hint);
+    }
     let is_let_in = settle(bytes, &scan, overrides, &mut parsed);
     parsed.diagnostics.extend(scan.findings.iter().filter_map(|finding| diagnostic(finding, is_let_in)));
     if scan.more > 0 {
@@ -48,6 +53,12 @@ fn settle(bytes: &[u8], scan: &Scan, overrides: &Overrides, parsed: &mut Parsed)
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message));
             false
         }
+        Some(entry) if parsed.playbook.is_none() => {
+            let message =
+                format!("line {} of the allow file has no effect: the file is no playbook", entry.line);
+            parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message));
+            false
+        }
         Some(entry) if entry.holds() => {
             let message = format!(
                 "let in by line {} of the allow file in spite of its findings: {}",
@@ -67,7 +78,8 @@ fn settle(bytes: &[u8], scan: &Scan, overrides: &Overrides, parsed: &mut Parsed)
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message).hint("look at it again"));
             false
         }
-        None if level == Level::High => {
+        // A file that the parser refuses cannot be let in: first it has to be read.
+        None if level == Level::High && parsed.playbook.is_some() => {
             let digest = Digest::of_bytes(bytes);
             let message =
                 format!("its owner may let it in: `{digest} {RULESET} <reason>` in the --allow-file");

@@ -7,6 +7,7 @@
 //! it. **Cost**: one parse for each repaired value.
 
 use super::diagnostic::{Diagnostic, Place};
+use super::scan;
 use super::yaml::{self, Tree, Value, YamlError};
 use crate::domain::limits::YAML_KEYS_MAX;
 use crate::domain::text;
@@ -94,7 +95,7 @@ impl PlainValue {
     fn warning(&self, lines_before: usize) -> Diagnostic {
         let line = self.first + lines_before + 1;
         let what = if self.text.contains(":\t") { "a colon and a tab" } else { "an unquoted colon" };
-        let shown = text::escaped(&self.text, 120);
+        let shown = text::escaped(&scan::masked(&self.text), 120);
         let place = Place { line, column: self.start + 1 };
         Diagnostic::warning(place, format!("the value has {what}; read as \"{shown}\""))
             .hint("put the value in double quotes, with a backslash before each quote in it")

@@ -76,7 +76,7 @@ fn is_null(text: &str, plain: bool) -> bool {
 
 fn unquote(piece: &str) -> String {
     let piece = piece.trim();
-    [('"', '"'), ('\'', '\''), ('“', '”'), ('`', '`')]
+    [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’'), ('«', '»'), ('「', '」'), ('`', '`')]
         .iter()
         .find_map(|(open, close)| piece.strip_prefix(*open)?.strip_suffix(*close))
         .unwrap_or(piece)
@@ -115,7 +115,7 @@ impl TriggerList {
         let bare = bare.strip_suffix(']').unwrap_or(bare);
         for piece in bare.split([',', '，', '、', '،', '\n', '\r']) {
             let piece = piece.trim();
-            let piece = piece.strip_prefix("- ").unwrap_or(piece);
+            let piece = ["- ", "* ", "• "].iter().find_map(|mark| piece.strip_prefix(mark)).unwrap_or(piece);
             if spelling == Spelling::Foreign && piece.contains(" OR ") {
                 out.extend(piece.split(" OR ").map(unquote));
             } else {

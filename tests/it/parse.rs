@@ -1,5 +1,6 @@
 //! The parser's case table: for each kind of file, what is read, warned about, named or refused.
 
+mod fences;
 mod repairs;
 mod triggers;
 
@@ -66,6 +67,7 @@ fn named(frontmatter: &str) -> String {
     file(&format!("name: some-name\ndescription: Some words.\n{frontmatter}"))
 }
 
+/// CASES 1.04.
 #[test]
 fn block_scalars_keep_their_text_and_give_one_menu_line() {
     check_clean(
@@ -83,6 +85,7 @@ fn block_scalars_keep_their_text_and_give_one_menu_line() {
     }
 }
 
+/// CASES 1.06.
 #[test]
 fn line_endings_do_not_change_the_fields_and_stay_in_the_body() {
     for ending in ["\n", "\r\n", "\r"] {
@@ -99,47 +102,7 @@ fn line_endings_do_not_change_the_fields_and_stay_in_the_body() {
     check_clean("\u{FEFF}---\nname: a\ndescription: b\n---\nBody", &["accepted a", "body \"Body\""]);
 }
 
-#[test]
-fn only_an_exact_fence_closes() {
-    check(
-        "---\nname: fence-demo\ndescription: Ruler lines.\n----\nallowed-tools: Read\n---\nBody\n",
-        &["refused", "refused 4:1 `----` is not a closing fence"],
-    );
-    for lookalike in ["---draft", "--- # end", "...", "... ", "---\u{a0}"] {
-        check(
-            file(&format!("name: a\ndescription: b\n{lookalike}\nlicense: MIT")),
-            &["refused", "refused 4:1 `"],
-        );
-    }
-    check_clean(
-        "---\nname: rule-lines\ndescription: Body has rules.\n---\nPart one\n\n---\n\n```yaml\n---\nname: not-me\n---\n```\nPart two\n",
-        &[
-            "accepted rule-lines",
-            "body \"Part one\\n\\n---\\n\\n```yaml\\n---\\nname: not-me\\n---\\n```\\nPart two\\n\"",
-        ],
-    );
-    check(
-        "---\nname: open-ended\ndescription: No end fence.\n# Steps\n1. Do it.\n",
-        &["refused", "refused 1:1 the frontmatter opened at line 1 is never closed"],
-    );
-    check(
-        "\n\n---  \nname: loose-fence\ndescription: Spaces after the fence.\n---\t\nBody",
-        &[
-            "accepted loose-fence",
-            "warning 1:1 2 blank lines before the frontmatter, ignored",
-            "body \"Body\"",
-        ],
-    );
-    for none in ["", "\u{FEFF}", "\n\n", "# Title\n", "name: a\n---\n"] {
-        check(none, &["refused", "refused 1:1 there is no frontmatter"]);
-    }
-    check("----\nname: a\n---\n", &["refused 1:1 `----` does not open a frontmatter"]);
-    check("  ---\nname: a\n---\n", &["refused 1:1 `  ---` does not open a frontmatter"]);
-    check("---\n---\nBody", &["refused 1:1 the frontmatter is empty"]);
-    check("---\n- a\n- b\n---\nBody", &["refused 2:1 the frontmatter is a list"]);
-    check("---\njust words\n---\nBody", &["refused 2:1 the frontmatter is text"]);
-}
-
+/// CASES 1.12 and 1.13.
 #[test]
 fn scalars_stay_as_authored() {
     check(
@@ -172,6 +135,7 @@ fn scalars_stay_as_authored() {
     );
 }
 
+/// CASES 1.14.
 #[test]
 fn duplicate_keys_are_refused_with_both_lines() {
     check(
@@ -182,12 +146,23 @@ fn duplicate_keys_are_refused_with_both_lines() {
         ("name: b", "the key `name` of line 2"),
         ("Description: b", "the key `Description` of line 3"),
         ("'name': b", "the key `name` of line 2"),
+        ("NAME: b", "the key `NAME` of line 2"),
+        ("\"desc\\u0072iption\": b", "the key `description` of line 3"),
     ] {
         check(named(second), &["refused", &format!("refused 4:1 {message} is repeated")]);
     }
     check(
         named("metadata: {a: b}\nmetadata: {c: d}"),
         &["refused 5:1 the key `metadata` of line 4 is repeated"],
+    );
+    check(
+        "---\n{name: a, description: b, description: c}\n---\nB",
+        &["refused 2:27 the key `description` of line 2 is repeated"],
+    );
+    check(named("? description\n: c"), &["refused 4:3 the key `description` of line 3 is repeated"]);
+    check(
+        named("metadata:\n  maitred-triggers: a b\n  'maitred-triggers': c d"),
+        &["refused 6:3 the key `maitred-triggers` of line 5 is repeated"],
     );
     check(named("metadata:\n  a: b\n  A: c"), &["refused 6:3 the key `A` of line 5 is repeated"]);
     check(named("other: {deep: {x: 1, x: 2}}"), &["refused 4:22 the key `x` of line 4 is repeated"]);
@@ -218,12 +193,18 @@ fn exotic_yaml_is_refused() {
     check("---\n%YAML 1.2\nname: a\n---\nB", &["refused"]);
 }
 
+/// CASES 1.17.
 #[test]
 fn limits_count_characters_or_bytes_and_say_which() {
     let described = |text: &str| file(&format!("name: a\ndescription: {text}"));
     check_clean(described(&"猫".repeat(342)), &["accepted"]);
     check_clean(described(&"猫".repeat(1024)), &["accepted"]);
     check_clean(described(&"😀".repeat(1024)), &["accepted"]);
+    check_clean(described(&"e\u{301}".repeat(512)), &["accepted"]);
+    check(
+        described(&"e\u{301}".repeat(513)),
+        &["refused 3:14 the description has 1026 characters, the limit is 1024"],
+    );
     check(
         described(&"a".repeat(1025)),
         &["refused 3:14 the description has 1025 characters, the limit is 1024"],
@@ -255,6 +236,7 @@ fn limits_count_characters_or_bytes_and_say_which() {
     }
 }
 
+/// CASES 1.19 and 1.25.
 #[test]
 fn names_keep_one_rule_and_a_broken_one_gets_a_proposal() {
     for (name, message, proposal) in [
@@ -283,6 +265,7 @@ fn names_keep_one_rule_and_a_broken_one_gets_a_proposal() {
     );
 }
 
+/// CASES 1.22.
 #[test]
 fn bytes_that_are_not_text_are_refused_with_their_place() {
     let utf16: Vec<u8> =
@@ -291,8 +274,15 @@ fn bytes_that_are_not_text_are_refused_with_their_place() {
     check(b"---\nname: a\ndescription: b\n---\nx\x9dy", &["refused 5:2 the file is not UTF-8 at byte 32"]);
     check(b"---\r\nname: a\r\n\xed\xa0\x80", &["refused 3:1 the file is not UTF-8 at byte 14"]);
     check("---\nname: a\ndescription: b\n---\n\0", &["refused 5:1 the file has a NUL at byte 31"]);
+    for wrong in [&b"\xc0\xaf"[..], b"\xf8\x88\x80", b"\xf4\x90\x80\x80", b"\xe7\x8c", b"caf\xe9"] {
+        let at = 31 + wrong.iter().take_while(|byte| byte.is_ascii()).count();
+        let text = [b"---\nname: a\ndescription: b\n---\n", wrong].concat();
+        check(text, &["refused", &format!("refused 5:{} the file is not UTF-8 at byte {at}", at - 30)]);
+    }
+    check(b"\xfe\xff\0-", &["refused 1:1 the file is not UTF-8 at byte 0: it begins as UTF-16 does"]);
 }
 
+/// CASES 1.24 and 4.19.
 #[test]
 fn what_is_not_honoured_is_named() {
     check(
@@ -345,15 +335,6 @@ fn what_is_not_honoured_is_named() {
             "description \"Fix issue\"",
             "warning 3:24 `#3 and go # on` is a comment and not part of the value",
         ],
-    );
-}
-
-#[test]
-fn tabs_are_named() {
-    check(named("metadata:\n\ttriggers: soup"), &["refused 5:1 a tab is used for indentation"]);
-    check(
-        file("name: a\ndescription: Soup:\tquick guide"),
-        &["description \"Soup:\\tquick guide\"", "warning 3:14 the value has a colon and a tab"],
     );
 }
 

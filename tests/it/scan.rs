@@ -2,7 +2,9 @@
 
 mod cases;
 mod mutations;
+mod orders;
 mod rules;
+mod secrets;
 
 use maitred::format::scan::{Finding, Level, Scan, scan};
 use proptest::prelude::*;

@@ -8,7 +8,7 @@ mod views;
 pub(super) use self::views::{DiagnosticView, diagnostic_view};
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::sources::{self, Source};
@@ -16,8 +16,6 @@ use super::{Outcome, print};
 use crate::domain::slug::Slug;
 use crate::domain::text;
 use crate::format::diagnostic::{Diagnostic, Place, Severity};
-use crate::format::parse::Parsed;
-use crate::format::scan::overrides::Overrides;
 use crate::server;
 
 /// What the exit codes mean, for the help.
@@ -88,9 +86,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let overrides = server::overrides(args.allow_file.as_deref())?;
     let mut sources = sources::read_all(&args.paths, &overrides)?;
     report_equal_names(&mut sources);
-    if let Some(file) = args.allow_file.as_ref().filter(|_| !overrides.unused().is_empty()) {
-        sources.push(unused(file, &overrides));
-    }
+    sources.extend(sources::unused(args.allow_file.as_deref(), &overrides));
     let summary = summarise(&sources);
     let playbooks = sources.iter().filter_map(|source| source.parsed.playbook.as_ref());
     let menu = args.menu.then(|| menu::look(playbooks)).transpose()?;
@@ -121,14 +117,6 @@ fn report_equal_names(sources: &mut [Source]) {
             holders.insert(playbook.slug().clone(), path);
         }
     }
-}
-
-/// The lines of the allow file that no file needed.
-fn unused(file: &Path, overrides: &Overrides) -> Source {
-    let message = "no file that was checked has this digest";
-    let say = |line| Diagnostic::warning(Place::line(line), message).hint("the line can go");
-    let diagnostics = overrides.unused().into_iter().map(say).collect();
-    Source { file: file.to_owned(), entry: None, parsed: Parsed { playbook: None, diagnostics } }
 }
 
 fn summarise(sources: &[Source]) -> Summary {

@@ -18,12 +18,12 @@ use super::{File, Level, rule};
 static DOWNLOADER: LazyLock<Regex> = LazyLock::new(|| search::regex(r"\b(?:curl|wget)\b"));
 
 /// What runs what comes out of a pipe.
-static INTO_A_SHELL: LazyLock<Regex> = LazyLock::new(|| search::regex(r"\|\s*(?:{sh}|{py})"));
+static INTO_A_SHELL: LazyLock<Regex> = LazyLock::new(|| search::regex(r"\|&?(?:\s|\\\r?\n)*(?:{sh}|{py})"));
 
 /// Where a download is saved.
 static SAVED_AS: LazyLock<Regex> = LazyLock::new(|| {
     search::regex(
-        r"\s(?:-\w*o|--output|--output-document)[ =]+[\x22']?([\w./~$\{\}-]{2,80})|>\s*[\x22']?([\w./~$\{\}-]{2,80})",
+        r"\s(?:-\w*o|--output|--output-document)[ =]+[\x22']?([\w./~$\{\}-]{1,80})|>\s*[\x22']?([\w./~$\{\}-]{1,80})",
     )
 });
 
@@ -34,34 +34,42 @@ static KEEPS_ITS_NAME: LazyLock<Regex> =
 /// The name of a file in an address.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| search::regex(r"https?://[^\s\x22'`]+/([\w.-]{2,80})"));
 
-/// Where PowerShell saves a download.
-static OUT_FILE: LazyLock<Set> = LazyLock::new(|| {
-    Set::new([Search::new(
+/// Where a tool of Windows saves a download.
+static BY_WINDOWS: LazyLock<Set> = LazyLock::new(|| {
+    Set::new([
         r"\b(?:iwr|Invoke-WebRequest|Invoke-RestMethod|irm)\b[^\n]*-OutFile\s+[\x22']?([\w./~$\\:-]{2,80})",
-    )])
+        r"\b(?:certutil|bitsadmin|Start-BitsTransfer)\b[^\n]*?https?://\S+\s+(?:-Destination\s+)?[\x22']?([\w./~$\\:-]{2,80})",
+    ]
+    .map(Search::new))
 });
 
 /// In each a downloader, and what runs it, other than a pipe.
 static PIPED: LazyLock<Set> = LazyLock::new(|| {
-    Set::new(
-        [
-        r"(?:\b(?:ba|z|k|da)?sh|\bsource|\bpython3?|(?:^|[\s;&`])\.)\s+(?:-\S+\s+)?<\(\s*(?:curl|wget)\b[^\n]*",
-        r"\b(?:eval|source|(?:ba|z|da)?sh\s+-\w*c|python3?\s+-c|node\s+-e|perl\s+-e|ruby\s+-e|exec)\s+[\x22']?\s*(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
+    Set::new([
+        r"(?:\b(?:ba|z|k|da)?sh|\bsource|\bpython3?|(?:^|[\s;&`])\.)\s+(?:-\S+\s+)?(?:<\s*)?<\(\s*(?:curl|wget)\b[^\n]*",
+        r"\b(?:ba|z|k|da)?sh\s+(?:-\S+\s+)?<<<\s*[\x22']?(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
+        r"\b(?:eval|source|(?:ba|z|da)?sh\s+-\w*c|python3?\s+-c|node\s+-e|perl\s+-e|ruby\s+-e|php\s+-r|exec)\s+[\x22']?\s*(?:\$\(|`)\s*(?:curl|wget)\b[^\n]*",
         r"\b(?:iex|Invoke-Expression)\b[ \t]*[(&]*[ \t]*[(\x22'$&]*[^\n]{0,40}\b(?:irm|iwr|curl|wget|Invoke-WebRequest|Invoke-RestMethod|DownloadString|Net\.WebClient)\b[^\n]*",
         r"\b(?:irm|iwr|Invoke-WebRequest|Invoke-RestMethod|DownloadString)\b{gap}\|\s*(?:iex|Invoke-Expression)\b",
-        r"\b(?:exec|eval)\s*\(\s*(?:requests\.get|urllib\.request\.urlopen|urlopen|httpx\.get)\b[^\n]*",
+        r"\b(?:exec|eval)\s*\([^\n]{0,60}?(?:\brequests[\x22')]*\.get|\burlopen|\bhttpx\.get|\bawait\s+fetch)\s*\([^\n]*",
+        r"\bfetch\s*\([^\n]{1,200}\.then\(\s*(?:eval|\w+\s*=>\s*eval)\b",
+        r"\bmshta(?:\.exe)?\s+[\x22']?https?://[^\n]*",
     ]
     .map(Search::new))
 });
 
 /// "Download the script at ... and run it."
 static TOLD: LazyLock<Set> = LazyLock::new(|| {
-    Set::new(
-        [
-        r"\b(?:download|fetch|get|pull|grab)\b[^\n]{0,120}?(?:\bscript\b|\binstaller\b|\bbinary\b|\bexecutable\b|\.(?:sh|py|exe|ps1|js|bat)\b)[^\n]{0,120}?\b(?:and|then)\s+(?:then\s+)?(?:run|execute|launch|start)\s+(?:it|this|them|the\s+(?:script|file|installer|binary))\b",
+    Set::new([
+        r"\b(?:download|fetch|get|pull|grab|retrieve|save|obtain)\b[^\n]{0,120}?(?:\bscript\b|\binstaller\b|\bbinary\b|\bexecutable\b|\bpayload\b|\.(?:sh|py|exe|ps1|js|bat)\b)[^\n]{0,120}?\b(?:and|then)\s+(?:then\s+)?(?:(?:run|execute|launch|start)\s+(?:it|this|them|the\s+(?:script|file|installer|binary))\b|(?:pipe|feed|pass)\s+(?:it|them|the\s+\w+)\s+(?:in)?to\s+`?{sh})",
+        r"\b(?:run|execute|launch)\s+(?:the\s+|this\s+)?(?:\w+\s+){0,2}?(?:script|installer|binary|executable|program|code|payload)\s+(?:that\s+is\s+|which\s+is\s+)?(?:at|from|(?:hosted|located|found|available|served|published)\s+(?:at|on|by|from)|returned\s+(?:by|from))\s+[`<(\[]{0,2}(?:https?://|(?:the\s+|this\s+)?url\b)[^\n]{0,120}",
     ]
     .map(Search::new))
 });
+
+/// An address that is a word: who writes the skill leaves it to whoever runs it, or to what it read before.
+static AT_URL: LazyLock<Regex> =
+    LazyLock::new(|| search::regex(r"\b(?:at|from|download|fetch)\s+(?:the\s+|this\s+|that\s+)?url\b"));
 
 /// Bytes behind a download in which its file may run: five lines.
 const RUN_BYTES: usize = 400;
@@ -83,7 +91,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
             judge(file, view, hits, "RCE001", (found.start(), found.end()), found.as_bytes());
         }
     }
-    for found in OUT_FILE.over(text).flat_map(|(_, pattern)| pattern.captures_iter(text)) {
+    for found in BY_WINDOWS.over(text).flat_map(|(_, pattern)| pattern.captures_iter(text)) {
         let (whole, name) = (found.get(0).expect("a match has a whole"), &found[1]);
         if runs(behind(text, whole.end()), name) {
             judge(file, view, hits, "RCE002", (whole.start(), whole.end()), whole.as_bytes());
@@ -91,8 +99,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
     }
     for found in TOLD.over(text).flat_map(|(_, pattern)| pattern.find_iter(text)) {
         let near = paragraph(text, found.start(), found.end());
-        let is_told = urls::sink(near, &file.subject) != Sink::None
-            || near.windows(6).any(|words| words.eq_ignore_ascii_case(b"at url"));
+        let is_told = urls::sink(near, &file.subject) != Sink::None || AT_URL.is_match(near);
         if is_told {
             judge(file, view, hits, "RCE002", (found.start(), found.end()), near);
         }
@@ -103,7 +110,8 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
 fn command_end(text: &[u8], mut at: usize) -> usize {
     while let Some(length) = text[at..].iter().position(|byte| *byte == b'\n') {
         let line = text[at..at + length].trim_ascii_end();
-        if !matches!(line.last(), Some(b'\\' | b'|')) {
+        let is_continued = line.ends_with(b"\\") || line.ends_with(b"|") || line.ends_with(b"|&");
+        if !is_continued {
             return at + length;
         }
         at += length + 1;
@@ -145,9 +153,10 @@ fn behind(text: &[u8], at: usize) -> &[u8] {
 /// Whether one of the next five lines runs the file of this name.
 fn runs(rest: &[u8], path: &[u8]) -> bool {
     let name = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
-    if name.len() < 2 {
+    if name.is_empty() {
         return false;
     }
+    let is_program = name.ends_with(b".exe") || name.ends_with(b".bat") || name.ends_with(b".cmd");
     rest.split(|byte| *byte == b'\n').take(6).any(|line| {
         line.windows(name.len()).enumerate().any(|(at, window)| {
             window == name && {
@@ -155,7 +164,7 @@ fn runs(rest: &[u8], path: &[u8]) -> bool {
                 let after = line.get(at + name.len()).copied();
                 let is_whole = after
                     .is_none_or(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'-')));
-                is_whole && RUNNER.is_match(before)
+                is_whole && (RUNNER.is_match(before) || (is_program && NEXT.is_match(before)))
             }
         })
     })
@@ -163,9 +172,12 @@ fn runs(rest: &[u8], path: &[u8]) -> bool {
 
 static RUNNER: LazyLock<Regex> = LazyLock::new(|| {
     search::regex(
-        r"(?:(?:^|[;&|`(\s])(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|node|perl|ruby|source|\.|start|powershell\s+(?:-\S+\s+)*(?:-File)?)\s+(?:-\S+\s+)*[\x22']?(?:[\w./~$\{\}-]*/)?|(?:^|[;&|`(]\s*|sudo\s+)[\x22']?(?:\./|/tmp/|~/|\$\w+/))$",
+        r"(?:(?:^|[;&|`(\s])(?:sudo\s+)?(?:(?:ba|z|da)?sh|python[23]?|node|perl|ruby|source|\.|start|powershell\s+(?:-\S+\s+)*(?:-File)?)\s+(?:-\S+\s+)*[\x22']?(?:[\w./~$\{\}-]*/)?|(?:^|[;&|`(]\s*|sudo\s+)[\x22']?(?:\./|/tmp/|~/|\$\w+/))\z",
     )
 });
+
+/// Where a command begins behind another.
+static NEXT: LazyLock<Regex> = LazyLock::new(|| search::regex(r"[;&|]\s*\z"));
 
 /// Installers that millions run: told of, and not more.
 static INSTALLERS: LazyLock<Regex> = LazyLock::new(|| {

@@ -44,15 +44,28 @@ pub(super) const RULES: &[Rule] = &[
 
 const DATA: &str = r"\b(?:credentials?|passwords?|secrets\b|private\s+keys?|ssh\s+keys?|\.env\b|env(?:ironment)?\s+(?:files?|variables?)|conversations?|chat\s+(?:history|logs?)|transcripts?|user(?:'s)?\s+(?:data|files|messages?|queries|prompts?)|task\s+prompts?|source\s+code|contents\s+of|clipboard|screenshots?|location\s+data|card\s+(?:data|numbers?)|patient|medical|healthcare|personal\s+data|system\s+info\w*|browser\s+history|browsing\s+history|search\s+history|all\s+(?:the\s+)?(?:data|files|e-?mails|documents)|a\s+copy|logs?|copy\s+of\s+the|valuable)\b";
 
+const SEND: &str = r"\b(?:send|upload|post|forward|transmit|exfiltrate|submit)(?:s|ing)?\s+(?:[\w.'/-]+\s+){0,8}?(?:to|at|via)\s+(?:[\w'/-]+\s+){0,6}?[(<`\x22]?https?://";
+
+const UPLOAD: &str = r"\b(?:curl\b{gap}\s(?:-F|--form|-T|--upload-file|-d|--data(?:-binary|-raw|-urlencode)?)[ =]+[\x22']?(?:[\w.-]+=)?@|wget\b{gap}\s--(?:post|body)-file[ =])";
+
+/// The output of a command that reads what is secret.
+const OUTPUT: &str = r"\bcurl\s{gap}(?:\$\(|`)\s*(?:cat|env|printenv|base64|tar|find)\b[^\n]*?(?:\.env|\.ssh|/etc/|~/\.|secret|credential|passw|\benv\b|printenv|id_rsa)";
+
+const TO_PORT: &str =
+    r"\b(?:cat|tar|env|printenv|base64|zip)\b[^\n|]*\|\s*(?:nc|ncat|netcat)\s+(?:-\w+\s+)*[\w.-]+\s+\d+";
+
+const PIPED: &str = r"\b(?:cat|tar|zip|env|printenv|base64)\b[^\n]*?\|\s*curl\b{gap}\s(?:-T|-d|-F|--data(?:-binary|-raw)?|--upload-file)[ =]+[\x22']?(?:[\w.-]+=)?@?-";
+
+/// What looks like a service with an account, or an address that the user sets.
+const KNOWN_API: &str = r"authorization|bearer|api[-_]?key|x-[\w-]*key|token|-u\s|--user\s|\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)|/api/|//api\.|upload_?url|presigned";
+
 pub(super) const PATTERNS: &[Pattern] = &[
-    row(
-        "EXF001",
-        Level::High,
-        r"\b(?:send|upload|post|forward|transmit|exfiltrate|submit)(?:s|ing)?\s+(?:[\w.'/-]+\s+){0,8}?(?:to|at|via)\s+(?:[\w'/-]+\s+){0,6}?[(<`\x22]?https?://",
-    )
-    .needs(&[DATA])
-    .unless(r"\b(?:if|when)\s+the\s+user\s+(?:asks|wants|requests)|//api\.|/api/|\b(?:docs?|documentation|issues?)\b")
-    .guards(NEG | QUO | SEC | FENCE | TABLE | SINK | WORDS),
+    row("EXF001", Level::High, SEND)
+        .needs(&[DATA])
+        .unless(r"\b(?:if|when)\s+the\s+user\s+(?:asks|wants|requests)|//api\.|/api/|\b(?:docs?|documentation|issues?)\b")
+        .guards(NEG | QUO | SEC | FENCE | TABLE | SINK | WORDS),
+    // Whoever sends data somewhere can call it an API, or documentation.
+    row("EXF001", Level::Medium, SEND).needs(&[DATA]).guards(NEG | QUO | SEC | FENCE | TABLE | SINK | WORDS),
     row(
         "EXF002",
         Level::High,
@@ -82,22 +95,17 @@ pub(super) const PATTERNS: &[Pattern] = &[
     row("EXF003", Level::High, r"<img\b[^>\n]*\bsrc=[\x22'`]?https?://[^>\s]*\?[^>\s]*(?:\{\{|\$\{|<[a-z_]+>)")
         .unless(r"shields\.io|badge|localhost")
         .guards(QUO | SEC | FENCE | TABLE | OWN),
-    row(
-        "EXF004",
-        Level::High,
-        r"\bcurl\s{gap}\s(?:-F|--form|-T|--upload-file|-d|--data(?:-binary|-raw|-urlencode)?)[ =]+[\x22']?(?:[\w.-]+=)?@",
-    )
-    .unless(r"authorization|bearer|api[-_]?key|x-[\w-]*key|token|-u\s|--user\s|localhost|127\.0\.0\.1|\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)|/api/|//api\.|example|upload_?url|presigned")
-    .guards(NEG | QUO | SEC | TABLE | SINK),
-    row("EXF004", Level::High, r"\bcurl\s{gap}(?:\$\(|`)\s*(?:cat|env|printenv|base64|tar|find)\b[^\n]*?(?:\.env|\.ssh|/etc/|~/\.|secret|credential|passw|\benv\b|printenv|id_rsa)")
+    row("EXF004", Level::High, UPLOAD).unless(KNOWN_API).guards(NEG | QUO | SEC | TABLE | SINK),
+    // A header with a token is what an honest upload has, and costs a dishonest one nothing; so are words in an address.
+    row("EXF004", Level::Medium, UPLOAD).guards(NEG | QUO | SEC | TABLE | SINK),
+    row("EXF004", Level::High, OUTPUT)
         .unless(r"localhost|127\.0\.0\.1|-H\s+.?(?:Authorization|X-\w+-Token)[^\n]*\$\(cat")
         .guards(NEG | SEC | TABLE),
-    row("EXF004", Level::High, r"\b(?:cat|tar|env|printenv|base64|zip)\b[^\n|]*\|\s*(?:nc|ncat|netcat)\s+(?:-\w+\s+)*[\w.-]+\s+\d+")
-        .unless(r"localhost|127\.0\.0\.1|redis|memcached|\|\s*nc\s+-\w*l")
-        .guards(NEG | SEC | TABLE),
-    row("EXF004", Level::High, r"\b(?:cat|tar|zip|env|printenv|base64)\b[^\n]*?\|\s*curl\s{gap}(?:-T|-d|-F|--data(?:-binary|-raw)?|--upload-file)[ =]+[\x22']?(?:[\w.-]+=)?@?-")
-        .unless(r"authorization|bearer|api[-_]?key|token|localhost|127\.0\.0\.1|//api\.|/api/|\$\{?\w*(?:URL|HOST|API|BASE|ENDPOINT|SERVER)")
-        .guards(NEG | SEC | TABLE | SINK),
+    row("EXF004", Level::Medium, OUTPUT).unless(r"-H\s+.?(?:Authorization|X-\w+-Token)[^\n]*\$\(cat").guards(NEG | SEC | TABLE),
+    row("EXF004", Level::High, TO_PORT).unless(r"localhost|127\.0\.0\.1|redis|memcached").guards(NEG | SEC | TABLE),
+    row("EXF004", Level::Medium, TO_PORT).guards(NEG | SEC | TABLE),
+    row("EXF004", Level::High, PIPED).unless(KNOWN_API).guards(NEG | SEC | TABLE | SINK),
+    row("EXF004", Level::Medium, PIPED).guards(NEG | SEC | TABLE | SINK),
     row("EXF004", Level::High, r"\brequests\.post\([^\n]*(?:\bopen\(|files\s*=)")
         .needs(&[r"\b(?:after|every|each|always|any|automatically|back ?up|all)\b"])
         .unless(r"headers|auth|localhost|127\.0\.0\.1|/api/|//api\.|example")

@@ -48,10 +48,42 @@ static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Words that turn a negation into an order: "do not forget to".
+/// Words with which a negation forbids nothing: "do not forget to", "never mind", "not dangerous", "you no longer need".
 static INVERTED: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:not|never|don.{1,3}t|cannot|can.{1,3}t|without)\s+(?:ever\s+)?(?:forget|skip|omit|fail|miss|hesitate|worry|wait|stop|ask|tell|mention|inform|bother|telling|asking|warning|failing|delay|be alarmed|be afraid)",
+        r"(?i-u)\b(?:not|never|don.{1,3}t|cannot|can.{1,3}t|without)\s+(?:ever\s+)?(?:forget|skip|omit|fail|miss|hesitate|worry|wait|stop|ask|tell|mention|inform|bother|telling|asking|warning|failing|delay|be alarmed|be afraid|panic|mind|only|just|block\s+on)|\b(?:not|isn.{1,3}t|aren.{1,3}t|never|nothing|no)\s+(?:an?\s+|at\s+all\s+)?(?:problem|issue|trouble|dangerous|malicious|unsafe|insecure|suspicious|harmful|risky|bad|wrong|attack)\b|\bno\s+longer\s+needs?\b|\bcheck(?:s|ing)?\s+for\s+(?:an?\s+|new\s+)*(?:updates?|versions?|releases?)\b",
+    )
+});
+
+/// An order at the end of a text: what follows is to be run, whatever was denied before. "Never run" is none.
+static ORDERED: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i-u)(?:[,:;\x21?]|\s-+|\xE2\x80[\x93\x94]|\b(?:then|just|please|simply|and\s+then))\s+(?:(?:then|just|please|simply|now|first|also|instead|you\s+(?:can|may|must|should)|go\s+ahead\s+and)\s+)*(?:run|execute|paste|type|enter|launch|install|call|use|try|do)\b[^,;.\x21?]{0,40}$",
+    )
+});
+
+/// What stands between a negation and the verb that it forbids: "never, under any circumstances, run".
+static PARENTHESIS: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i-u)^\W*(?:ever|under\s+(?:any|no)\s+\w+|for\s+(?:any|no)\s+reason|in\s+(?:any|no)\s+case|no\s+matter\s+[^,]{1,40}|even\s+[^,]{1,60}|please)\b",
+    )
+});
+
+/// A negation that is the condition of what follows: "if it is not installed, ...", "when that does not work: ...".
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i-u)\b(?:if|when|whenever|unless|in\s+case|where|because|since)\s[^,:;]{0,70}\b(?:not|(?:do|does|did|is|are|was|ca|wo|has|have|could|would|should)n.{1,3}t|cannot|never|without|no\s+longer|bad|wrong)\b[^,:;]{0,60}[,:]\s[^,]{0,30}$",
+    )
+});
+
+/// Words that introduce an example, which an order has as well: "run a command such as".
+static EXAMPLE: LazyLock<Regex> =
+    LazyLock::new(|| compile(r"(?i-u)\b(?:such as|for example|examples?|e\.g\.|like)(?:\b|$)"));
+
+/// A sentence that begins as an order.
+static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i-u)^\W*(?:\d+\W+)?(?:then\s+|just\s+|please\s+|now\s+|first\W+)?(?:run|execute|paste|type|enter|launch|install|start|do|use)\b",
     )
 });
 
@@ -93,7 +125,11 @@ impl Subject {
         let mut head = String::new();
         for index in 0..=regions.line_of(regions.body.saturating_sub(1)) {
             let start = regions.line_start(index);
-            if start < regions.body && regions.at(start) == Region::Label {
+            // What a menu shows: who names a host or a subject in `metadata` alone has said it to nobody.
+            let is_shown =
+                |opened: usize| !text[opened..].trim_start_matches(['"', '\'']).starts_with("metadata");
+            let is_label = start < regions.body && regions.at(start) == Region::Label;
+            if is_label && regions.start_of(start).is_some_and(is_shown) {
                 head.push_str(regions.line(text, index));
                 head.push('\n');
             }
@@ -133,7 +169,7 @@ pub(super) fn is_negated(view: &View<'_>, regions: &Regions, start: usize, end: 
     }
     let raw = view.raw_of(start);
     if regions.at(raw) != Region::Code {
-        return REMARK.is_match(line_after(text, end, 60));
+        return has_remark(text, end);
     }
     // What introduces the block, and what a comment behind the hit says.
     let introduction = regions.start_of(raw).filter(|opened| raw - opened < 400);
@@ -141,13 +177,30 @@ pub(super) fn is_negated(view: &View<'_>, regions: &Regions, start: usize, end: 
         let back = raw - opened;
         let opened = start.saturating_sub(back);
         let before = text[..opened].trim_ascii_end();
-        has_negation(&before[before.len().saturating_sub(BEFORE_BYTES)..])
+        let last = sentence_before(before, before.len());
+        let is_order = COMMAND.is_match(last) && !has_negation(last);
+        !is_order && has_negation(&before[before.len().saturating_sub(BEFORE_BYTES)..])
     });
-    is_bad || REMARK.is_match(line_after(text, end, 60))
+    is_bad || has_remark(text, end)
 }
 
+/// Whether a negation in this text, which ends where a hit begins, is about the hit.
 fn has_negation(text: &[u8]) -> bool {
-    NEGATION.is_match(text) && !INVERTED.is_match(text)
+    let Some(negation) = NEGATION.find(text) else { return false };
+    let rest = &text[negation.end()..];
+    let is_order = ORDERED.is_match(rest) && !PARENTHESIS.is_match(rest);
+    // A sentence that orders something and gives an example of it forbids nothing.
+    let is_example = || {
+        let plain = EXAMPLE.replace_all(text, &b""[..]);
+        COMMAND.is_match(text) && !NEGATION.is_match(&plain)
+    };
+    !(is_order || INVERTED.is_match(text) || CONDITION.is_match(text) || is_example())
+}
+
+/// Whether a remark behind a hit says that it is bad.
+fn has_remark(text: &[u8], end: usize) -> bool {
+    let after = line_after(text, end, 60);
+    REMARK.is_match(after) && !INVERTED.is_match(after)
 }
 
 /// The text before `at` back to the end of the last sentence or paragraph, at most [`BEFORE_BYTES`].

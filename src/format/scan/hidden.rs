@@ -212,7 +212,8 @@ fn is_emoji(c: char) -> bool {
 fn is_joiner_at_home(c: char, before: Option<char>, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     match c {
-        '\u{200D}' if is_emoji(before) && is_emoji(after) => true,
+        // Digits are bases of emoji as well, but of none with a joiner.
+        '\u{200D}' if [before, after].iter().all(|c| is_emoji(*c) && !c.is_ascii()) => true,
         '\u{200C}' | '\u{200D}' => [before, after].into_iter().any(joins),
         '\u{200B}' => [before, after].into_iter().any(|c| {
             matches!(
@@ -263,7 +264,12 @@ impl Direction {
             return answer;
         }
         let (mut all, mut rtl) = (0, 0);
-        for c in file.regions.line(file.text, line).chars().filter(|c| c.is_alphabetic()) {
+        let mut text = file.regions.line(file.text, line);
+        // The key of a field is not its author's choice of script.
+        if file.regions.line_start(line) < file.regions.body {
+            text = &text[text.find(':').unwrap_or(0)..];
+        }
+        for c in text.chars().filter(|c| c.is_alphabetic()) {
             all += 1;
             rtl += usize::from(matches!(
                 c.script(),

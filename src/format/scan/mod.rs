@@ -194,6 +194,11 @@ static PATTERNS: LazyLock<pattern::Patterns> = LazyLock::new(|| {
     ])
 });
 
+/// A text of the file as a report may quote it: of secrets the first characters and the length.
+pub(in crate::format) fn masked(text: &str) -> String {
+    secrets::masked(text)
+}
+
 /// The rule of this name.
 fn rule(id: &str) -> &'static Rule {
     rules().find(|rule| rule.id == id).expect("a family names its own rules")

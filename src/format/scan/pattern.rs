@@ -129,7 +129,9 @@ impl Row {
             let window = paragraph(text, start, end);
             match urls::sink(window, &file.subject) {
                 Sink::None if self.guards & SINK != 0 => return None,
-                Sink::Own => level = level.min(Level::Medium),
+                Sink::Own => {
+                    level = if level > Level::Medium { Level::Medium } else { level.min(Level::Low) }
+                }
                 Sink::None | Sink::Foreign => {}
             }
         }

@@ -84,5 +84,6 @@ pub(super) const PATTERNS: &[Pattern] = &[
     row("RCE006", Level::High, r"\b(?:follow|obey|execute)\s+(?:the\s+|all\s+|any\s+|its\s+)*(?:instructions?|commands?|rules?|directions?)\s+(?:\w+\s+){0,3}?(?:at|from|in|on)\s+[`<(\[]{0,2}https?://")
         .guards(NEG | QUO | SEC | TABLE | SINK),
     row("RCE007", Level::Medium, r"\bpip[3x]?\s+install\s[^\n]*(?:git\+|https?://|--index-url|--extra-index-url)").unless(r"@[0-9a-f]{7,40}\b|pytorch\.org|localhost|-r\s+https://raw\.githubusercontent").guards(NEG | OWN),
+    row("RCE007", Level::Medium, r"\b(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+dlx|deno\s+run)\s+(?:-\S+\s+)*(?:git\+)?https?://").unless(r"@[0-9a-f]{7,40}\b|#[0-9a-f]{7,40}\b|localhost|deno\.land|jsr\.io").guards(NEG | OWN),
     row("RCE007", Level::Medium, r"\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add)\s[^\n]*(?:https?://|git\+|--registry)").unless(r"#[0-9a-f]{7,40}\b|localhost|registry\.npmjs\.org").guards(NEG | OWN),
 ];

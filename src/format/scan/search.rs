@@ -15,7 +15,7 @@ const PIECES: [(&str, &str); 3] = [
     ("{gap}", r"(?:\\\r?\n|[^\n])*?"),
     (
         "{sh}",
-        r"(?:sudo\s+(?:-\S+\s+)*)?(?:env\s+(?:\w+=\S+\s+)*)?(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|k|da|a)?sh|fish|pwsh)\b",
+        r"(?:(?:sudo|doas|exec|nohup|busybox)\s+(?:-\S+\s+)*|su\s+(?:-\S+\s+|\w+\s+)*-c\s+[\x22']?|xargs\s+(?:-\S+\s+)*)?(?:env\s+(?:\w+=\S+\s+)*)?(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|k|da|a)?sh|fish|pwsh)\b",
     ),
     (
         "{py}",

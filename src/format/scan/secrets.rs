@@ -44,17 +44,19 @@ static SHAPES: LazyLock<Set> = LazyLock::new(|| {
             r"\bsk-ant-[a-z0-9]+-[A-Za-z0-9_-]{40,}",
             r"\bnpm_[A-Za-z0-9]{36}\b",
             r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}",
-            r"\bhf_[A-Za-z]{34}\b",
+            r"\bhf_[A-Za-z0-9]{34}\b",
             r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b",
             r"\bdop_v1_[a-f0-9]{64}\b",
             r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b",
+            r"\bdckr_pat_[A-Za-z0-9_-]{27,}",
+            r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}",
         ]
         .map(Search::exact),
     )
 });
 
 static KEY_BLOCK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?-u)-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----\s*((?:[A-Za-z0-9+/=]{20,}\s+){2,})")
+    Regex::new(r"(?-u)-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|>)*((?:[A-Za-z0-9+/=]{20,}(?:\s|\\[nr]|>)+){2,})")
         .expect("tested")
 });
 
@@ -64,7 +66,7 @@ static WEB_TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 
 static ASSIGNED: LazyLock<Set> = LazyLock::new(|| {
     Set::new([Search::new(
-        r#"\b\w*(?:token|secret|api_?key|passw(?:or)?d|access_?key)\w*["'`]?\s*[=:]\s*["'`]?([A-Za-z0-9_+/=.-]{16,200})"#,
+        r#"\b(?:\w*(?:token|secret|api[_-]?key|passw(?:or)?d|access[_-]?key|account_?key)\w*["'`]?\s*[=:]|bearer)\s*["'`]?([A-Za-z0-9_+/=.-]{16,200})"#,
     )])
 });
 
@@ -132,7 +134,7 @@ fn secret(rule: &'static Rule, level: Level, view: &View<'_>, start: usize, valu
 }
 
 /// The first characters and the length.
-fn cut(value: &[u8]) -> String {
+pub(super) fn cut(value: &[u8]) -> String {
     let prefix: String = value.iter().take(4).map(|byte| char::from(*byte)).collect();
     format!("{prefix}… ({} characters)", value.len())
 }
@@ -163,18 +165,25 @@ fn is_random(value: &[u8]) -> bool {
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let is_path = value.split(|byte| *byte == b'/').count() > 3;
     let has_dots = value.contains(&b'.');
-    digits >= 4
-        && letters >= 4
+    let is_mixed = digits >= 4 && letters >= 4 && switches(value) >= 5;
+    // Of words in one, each has a capital; of random letters, every second differs in kind from the one before.
+    let is_shuffled = digits >= 2 && kinds_change(value) * 2 >= value.len();
+    (is_mixed || is_shuffled)
         && distinct(value) >= 10
         && !is_path
         && !has_dots
-        && switches(value) >= 5
         && !PLACEHOLDER.is_match(value)
 }
 
 /// How often letters and digits take turns: words and dates do it seldom.
 fn switches(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count()
+}
+
+/// How often capitals, small letters and digits take turns.
+fn kinds_change(value: &[u8]) -> usize {
+    let kind = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
+    value.windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
 fn distinct(value: &[u8]) -> usize {
@@ -191,12 +200,22 @@ pub(super) fn masked(text: &str) -> String {
             shown = Cow::Owned(shape.replace_all(&shown, cut).into_owned());
         }
     }
-    let assigned = ASSIGNED.over(&shown).find_map(|(_, assigned)| assigned.captures(&shown)?.get(1));
-    if let Some(found) = assigned.filter(|value| is_random(value.as_bytes())) {
-        let (from, to) = (found.start(), found.end());
-        let cut = cut(&shown[from..to]);
-        let text = [&shown[..from], cut.as_bytes(), &shown[to..]].concat();
-        shown = Cow::Owned(text);
+    let is_any = |_: &[u8]| true;
+    let assigned =
+        ASSIGNED.over(text.as_bytes()).map(|(_, assigned)| (assigned, is_random as fn(&[u8]) -> bool));
+    for (pattern, is_secret) in assigned.chain([(&*CONNECTION, is_any as fn(&[u8]) -> bool)]) {
+        let (mut out, mut at) = (Vec::new(), 0);
+        for found in pattern.captures_iter(&shown).filter_map(|found| found.get(1)) {
+            if is_secret(found.as_bytes()) {
+                out.extend_from_slice(&shown[at..found.start()]);
+                out.extend_from_slice(cut(found.as_bytes()).as_bytes());
+                at = found.end();
+            }
+        }
+        if at > 0 {
+            out.extend_from_slice(&shown[at..]);
+            shown = Cow::Owned(out);
+        }
     }
     String::from_utf8_lossy(&shown).into_owned()
 }

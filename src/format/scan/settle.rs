@@ -1,5 +1,7 @@
 //! Hits to findings: one of a rule on a line, labels raised, excerpts that are safe to print.
 
+use std::ops::Range;
+
 use super::regions::Region;
 use super::views::{self, Kind, View};
 use super::{File, Finding, Level, Rule, Scan, secrets};
@@ -11,8 +13,11 @@ pub(super) const FINDINGS_OF_A_RULE_MAX: usize = 5;
 /// Characters of an excerpt.
 const EXCERPT_CHARS_MAX: usize = 160;
 
-/// Bytes of the file that an excerpt is cut from at most.
-const EXCERPT_BYTES_MAX: usize = 400;
+/// Bytes of the file that an excerpt is cut from at most: enough for its characters.
+const EXCERPT_BYTES_MAX: usize = 4 * EXCERPT_CHARS_MAX;
+
+/// Bytes behind an excerpt's end that are looked at, so that a secret that begins in it is seen whole.
+const SECRET_BYTES_MAX: usize = 8_192;
 
 /// What a rule found, in bytes of the file.
 pub(super) struct Hit {
@@ -30,6 +35,9 @@ impl Hit {
         let (from, to) = (view.raw_of(start), view.raw_of(end.saturating_sub(1)) + 1);
         let shown = (view.kind == Kind::Decoded).then(|| {
             let end = end.min(start + EXCERPT_BYTES_MAX);
+            // To the end of the word: half a secret has no shape that the mask knows.
+            let rest = &view.text[end..view.text.len().min(end + SECRET_BYTES_MAX)];
+            let end = end + rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
             String::from_utf8_lossy(&view.text[start..end]).into_owned()
         });
         Self { rule, level, start: from, end: to.max(from + 1), kind: view.kind, shown }
@@ -49,9 +57,14 @@ impl Hit {
 /// Rules about the shape of labels: the label is their subject, not a place that makes them worse.
 const OF_LABELS: [&str; 6] = ["STR003", "STR004", "TGW001", "TGW002", "URL003", "HID009"];
 
+/// Rules about addresses and installations: in `metadata`, which no menu shows, these are what other hosts install.
+const OF_METADATA: [&str; 3] = ["RCE007", "URL001", "URL002"];
+
 pub(super) fn settle(file: &File<'_>, mut hits: Vec<Hit>) -> Scan {
     // The file's own text first: a view must not say again what stands there in the open.
     hits.sort_by_key(|hit| (hit.rule.id, hit.kind as u8, hit.start, std::cmp::Reverse(hit.level)));
+    let secrets = secrets_of(&hits);
+    let settled = Settled { file, secrets: &secrets };
     let mut findings: Vec<(usize, Finding)> = Vec::new();
     let mut more = 0;
     for of_rule in hits.chunk_by(|a, b| a.rule.id == b.rule.id) {
@@ -59,10 +72,32 @@ pub(super) fn settle(file: &File<'_>, mut hits: Vec<Hit>) -> Scan {
         told.sort_by_key(|told| (std::cmp::Reverse(told.level), told.hit.start));
         more += told.len().saturating_sub(FINDINGS_OF_A_RULE_MAX);
         told.truncate(FINDINGS_OF_A_RULE_MAX);
-        findings.extend(told.into_iter().map(|told| (told.hit.start, finding(file, &told))));
+        findings.extend(told.into_iter().map(|told| (told.hit.start, finding(&settled, &told))));
     }
     findings.sort_by_key(|(at, finding)| (*at, finding.rule.id));
     Scan { findings: findings.into_iter().map(|(_, finding)| finding).collect(), more }
+}
+
+/// A file, and where secrets stand in it.
+struct Settled<'a> {
+    file: &'a File<'a>,
+    /// In order, without overlap.
+    secrets: &'a [Range<usize>],
+}
+
+/// Where the file itself holds secrets, so that no excerpt shows a part of one.
+fn secrets_of(hits: &[Hit]) -> Vec<Range<usize>> {
+    let is_secret = |hit: &&Hit| hit.rule.id.starts_with("SEC") && hit.kind != Kind::Decoded;
+    let mut spans: Vec<Range<usize>> = hits.iter().filter(is_secret).map(|hit| hit.start..hit.end).collect();
+    spans.sort_by_key(|span| (span.start, span.end));
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.start < last.end => last.end = last.end.max(span.end),
+            _ => merged.push(span),
+        }
+    }
+    merged
 }
 
 /// A hit that stands for its line.
@@ -96,7 +131,8 @@ fn tell<'h>(file: &File<'_>, hits: &'h [Hit]) -> Vec<Told<'h>> {
 fn level_of(file: &File<'_>, hit: &Hit) -> Level {
     let mut level = hit.level;
     let region = file.regions.at(hit.start);
-    if region == Region::Label && !OF_LABELS.contains(&hit.rule.id) {
+    // What is worth knowing stays that: Persian needs its marks in a description as well.
+    if region == Region::Label && level > Level::Info && !is_exempt(file, hit) {
         level = level.raised();
     }
     let raw = &file.text[file.text.floor_char_boundary(hit.start)..file.text.ceil_char_boundary(hit.end)];
@@ -106,14 +142,33 @@ fn level_of(file: &File<'_>, hit: &Hit) -> Level {
     level
 }
 
-fn finding(file: &File<'_>, told: &Told<'_>) -> Finding {
+/// Whether a hit is no worse in a label than elsewhere.
+fn is_exempt(file: &File<'_>, hit: &Hit) -> bool {
+    let is_in_metadata = || {
+        let opened = file.regions.start_of(hit.start).unwrap_or(0);
+        file.text[opened..].trim_start_matches(['"', '\'']).starts_with("metadata")
+    };
+    // A dash or an emoji that was encoded twice leaves controls that begin no sequence of a terminal.
+    let is_encoded_twice = || {
+        let c = file.text.get(hit.start..).and_then(|rest| rest.chars().next());
+        c.is_some_and(|c| {
+            matches!(c, '\u{80}'..='\u{9F}') && !matches!(c, '\u{85}' | '\u{90}' | '\u{9B}' | '\u{9D}')
+        })
+    };
+    OF_LABELS.contains(&hit.rule.id)
+        || (OF_METADATA.contains(&hit.rule.id) && is_in_metadata())
+        || (hit.rule.id == "HID005" && is_encoded_twice())
+}
+
+fn finding(settled: &Settled<'_>, told: &Told<'_>) -> Finding {
+    let file = settled.file;
     let Told { line, level, hit } = *told;
     let start = file.regions.line_start(line);
     let at = file.text.floor_char_boundary(hit.start);
     let before = &file.text[start.min(at)..at];
     let shown = hit.shown.clone().unwrap_or_else(|| {
         let end = file.text.ceil_char_boundary(hit.end.min(hit.start + EXCERPT_BYTES_MAX));
-        file.text[at..end].to_owned()
+        shown(settled, at, end)
     });
     Finding {
         rule: hit.rule,
@@ -124,6 +179,21 @@ fn finding(file: &File<'_>, told: &Told<'_>) -> Finding {
         region: file.regions.at(hit.start),
         decoded: hit.kind == Kind::Decoded,
     }
+}
+
+/// A part of the file in which secrets, and parts of secrets, are cut.
+fn shown(settled: &Settled<'_>, from: usize, to: usize) -> String {
+    let text = settled.file.text;
+    let (mut out, mut at) = (String::new(), from);
+    let first = settled.secrets.partition_point(|span| span.end <= from);
+    for span in settled.secrets[first..].iter().take_while(|span| span.start < to) {
+        let (start, end) = (text.floor_char_boundary(span.start), text.ceil_char_boundary(span.end));
+        out.push_str(&text[at..start.max(at)]);
+        out.push_str(&secrets::cut(&text.as_bytes()[start..end]));
+        at = end;
+    }
+    out.push_str(&text[at.min(to)..to]);
+    out
 }
 
 /// At most [`EXCERPT_CHARS_MAX`] characters, counted once what is escaped is escaped.

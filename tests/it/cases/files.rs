@@ -217,6 +217,69 @@ fn sizes_are_inclusive_and_checked_file_by_file() {
     check(&imported, 1, &["3 imported, 0 skipped, 6 refused"], &[]);
 }
 
+/// 1.04: however a description is broken into lines, the menu has one line, and the turn finds it as well.
+#[test]
+fn the_spelling_of_a_block_changes_nothing_on_a_menu() {
+    let answers = ["|", "|+", ">", ">-"].map(|indicator| {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!(
+            "---\nname: choir-rota\ndescription: {indicator}\n  Build the choir   rota.\n\n  USE FOR: swaps, absences.\n---\nBody\n"
+        );
+        write(dir.path(), "choir-rota", &text);
+        let turn = "who can swap with me in the choir rota?";
+        let root = path(dir.path()).to_owned();
+        let answer = run(&["select", "--json", "--skills", &root, "--untriggered", "ranked", turn]);
+        let mut answer = json(&answer);
+        assert_eq!(answer["items"][0]["description"], "Build the choir rota. USE FOR: swaps, absences.");
+        assert!(answer["prompt_block"].as_str().unwrap().contains("Build the choir rota. USE FOR: swaps, absences."));
+        // Its digest is that of the text as it was written.
+        answer["menu_token"].take();
+        answer["menu_digest"].take();
+        answer
+    });
+    for answer in &answers[1..] {
+        assert_eq!(answer["items"], answers[0]["items"]);
+        assert_eq!(answer["considered"], answers[0]["considered"]);
+        assert_eq!(answer["prompt_block"], answers[0]["prompt_block"]);
+    }
+    assert!(answers[0]["items"][0]["reason"]["semantic"]["probability"].as_f64().unwrap() > 0.0);
+}
+
+/// 1.01, 1.10, 1.26: every way in says the same of the same bytes, and a repaired file is no lost one.
+#[test]
+fn every_way_in_says_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [
+        ("colon", "---\nname: colon\ndescription: Chase bills: call. Use when one is late.\n---\nB\n"),
+        ("loose", "\n\n---  \nname: loose\ndescription: Blanks.\n---\t\nB\n"),
+        ("tab", "---\nname: tab\ndescription: T.\nmetadata:\n\tx: y\n---\nB\n"),
+        ("colon-tab", "---\nname: colon-tab\ndescription: Soup:\tquick\n---\nB\n"),
+        ("long", "---\nname: long\ndescription: No end.\n# Steps\n"),
+        ("two", "---\nname: two\ndescription: One.\n\"description\": Two.\n---\nB\n"),
+    ];
+    for (name, text) in files {
+        write(&dir.path().join("in"), name, text);
+    }
+    let (source, target) = (dir.path().join("in"), dir.path().join("out"));
+    let checked = json(&run(&["check", "--json", path(&source)]));
+    let imported = json(&run(&["import", "--json", "--to", path(&target), path(&source)]));
+    let said = |list: &serde_json::Value| -> Vec<serde_json::Value> {
+        list.as_array().unwrap().iter().map(|entry| entry["diagnostics"].clone()).collect()
+    };
+    assert_eq!(said(&checked["files"]), said(&imported["entries"]));
+    assert_eq!(imported["summary"], serde_json::json!({"imported": 3, "skipped": 0, "refused": 3}));
+    assert_eq!(names(&target), ["colon", "colon-tab", "loose"]);
+    let text = fs::read_to_string(target.join("colon/SKILL.md")).unwrap();
+    assert_eq!(text, "---\nname: colon\ndescription: \"Chase bills: call. Use when one is late.\"\n---\nB\n");
+    // A selection over the directory says it once more, on standard error.
+    let selected = run(&["select", "--skills", path(&source), "soup"]);
+    let stderr = String::from_utf8(selected.stderr).unwrap();
+    for sentence in said(&checked["files"]).iter().flat_map(|list| list.as_array().unwrap()) {
+        let is_said = stderr.contains(sentence["message"].as_str().unwrap());
+        assert!(is_said || sentence["severity"] == "note", "{sentence}\n{stderr}");
+    }
+}
+
 /// 4.25: nothing of an author's text moves a terminal, forges a line of a log, or a command of a workflow.
 #[test]
 fn controls_are_escaped_in_every_report() {

@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// CASES 1.01.
 #[test]
 fn unquoted_colons_are_repaired_with_a_warning_that_names_the_line() {
     check(
@@ -45,6 +46,22 @@ fn unquoted_colons_are_repaired_with_a_warning_that_names_the_line() {
         file("name: a\ndescription:\n  Create things (a, b).\n  Trigger: make it.\nlicense: MIT"),
         &["description \"Create things (a, b). Trigger: make it.\"", "license Some(\"MIT\")", "warning 3:13"],
     );
+    // Whatever the lines end with, and whatever the value holds.
+    for (value, read) in [
+        ("It's late: call", "It's late: call"),
+        ("See https://a.zz: now", "See https://a.zz: now"),
+        ("Use {x}: call", "Use {x}: call"),
+        ("猫：: 犬", "猫：: 犬"),
+        ("a: b: c", "a: b: c"),
+    ] {
+        for ending in ["\n", "\r\n", "\r"] {
+            let text = file(&format!("name: a\ndescription: {value}")).replace('\n', ending);
+            check(
+                text,
+                &[&format!("description {read:?}"), "warning 3:14 the value has an unquoted colon; read as"],
+            );
+        }
+    }
     // What is not a colon is not repaired.
     check(
         file("name: a\ndescription: [broken"),

@@ -2,6 +2,7 @@
 
 use super::*;
 
+/// CASES 1.23.
 #[test]
 fn triggers_are_read_in_every_spelling_under_metadata() {
     for spelling in [
@@ -15,6 +16,14 @@ fn triggers_are_read_in_every_spelling_under_metadata() {
         "triggers: '\"pitch deck\", slides, Slides'",
         "triggers: pitch deck OR slides",
         "trigger: pitch deck, slides",
+        "triggers: \"* pitch deck\\n* slides\"",
+        "triggers: \"• pitch deck\\n• slides\"",
+        "triggers: “pitch deck”, “slides”",
+        "triggers: ‘pitch deck’, ‘slides’",
+        "triggers: «pitch deck», «slides»",
+        "triggers: 「pitch deck」、「slides」",
+        "triggers: pitch deck, slides, PITCH DECK",
+        "trigger:\n  - pitch deck\n  - 'slides'",
         "triggers: '[\"pitch deck\", \"slides\"]'",
         "triggers: '[pitch deck, slides]'",
         "maitred-triggers: pitch deck, slides",
@@ -57,6 +66,10 @@ fn a_file_that_wanted_triggers_never_becomes_always_on_in_silence() {
         &["triggers [] wanted true", "warning 5:21 triggers are intended"],
     );
     check(named("metadata:\n  triggers: []"), &["triggers [] wanted true"]);
+    check(
+        named("metadata:\n  triggers: pitch deck,, slides,"),
+        &["triggers [\"pitch deck\", \"slides\"]", "warning 5:13 blank triggers are ignored (2)"],
+    );
     check(named("metadata:\n  trigger-phrases: a phrase"), &["triggers [] wanted true"]);
     check(
         named("metadata:\n  triggers: ['a', ' ', 'the', '']"),
@@ -95,6 +108,12 @@ fn a_trigger_field_in_the_wrong_place_is_noticed_wherever_it_is() {
         "metadata:\n  maitred:\n    triggers: pitch deck",
         "vendor:\n  deep:\n  - triggers: pitch deck",
         "metadata:\n  triggers: null",
+        "metadata:\n  Triggers: pitch deck",
+        "metadata:\n  maitred-trigger: pitch deck",
+        "metadata:\n  maitred_triggers: pitch deck",
+        "metadata:\n  trigger-phrases: [pitch deck]",
+        "metadata:\n  triggers: {words: [pitch deck]}",
+        "maitred-triggers: pitch deck",
         "metadata:\n  triggers: [null, ~]",
     ] {
         let shown = outcome(named(frontmatter).as_bytes());
