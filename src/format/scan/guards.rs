@@ -35,6 +35,8 @@ pub(super) const TABLE: Guards = 1 << 9;
 
 /// Bytes before a hit in which a negation counts.
 const BEFORE_BYTES: usize = 110;
+/// Bytes before a hit in which its list may begin.
+const LIST_BYTES: usize = 600;
 /// Bytes of a line that are looked at on each side of a hit.
 const LINE_BYTES: usize = 300;
 
@@ -44,14 +46,14 @@ fn compile(pattern: &str) -> Regex {
 
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:never|not|don.{1,3}t|cannot|can.{1,3}t|won.{1,3}t|shouldn.{1,3}t|mustn.{1,3}t|avoid(?:s|ing)?|without|no longer|forbid(?:den|s)?|prohibit(?:ed|s)?|refuse[sd]?|reject(?:s|ed)?|block(?:s|ed|ing)?|prevent(?:s|ing)?|flag(?:s|ged)?|detect(?:s|ing|ion)?|dangerous|malicious|unsafe|insecure|suspicious|attacks?|attackers?|anti-?patterns?|red flags?|warning signs?|risky|harmful|vulnerab\w*|exploit\w*|bad|wrong|instead of|such as|for example|examples?|e\.g\.|like|look(?:s|ing)? for|watch (?:out )?for|scan(?:s|ning)? for|check(?:s|ing)? for|patterns?|injections?|payloads?)\b|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
+        r"(?i-u)\b(?:\w+_(?:blocked|malicious|dangerous|unsafe|rejected)|(?:warn|alert)(?:s|ing)?\s+(?:when|if|about|on|against)|never|not|don.{1,3}t|cannot|can.{1,3}t|won.{1,3}t|shouldn.{1,3}t|mustn.{1,3}t|avoid(?:s|ing)?|without|no longer|forbid(?:den|s)?|prohibit(?:ed|s)?|refuse[sd]?|reject(?:s|ed)?|block(?:s|ed|ing)?|prevent(?:s|ing)?|flag(?:s|ged)?|detect(?:s|ing|ion)?|dangerous|malicious|unsafe|insecure|suspicious|attacks?|attackers?|anti-?patterns?|red flags?|warning signs?|risky|harmful|vulnerab\w*|exploit\w*|bad|wrong|instead of|such as|for example|examples?|e\.g\.|like|look(?:s|ing)? for|watch (?:out )?for|scan(?:s|ning)? for|check(?:s|ing)? for|patterns?|injections?|payloads?)\b|\b(?:grep|rg|egrep)\s[^'\x22|;&]*['\x22][^'\x22]*$|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
     )
 });
 
 /// Words with which a negation forbids nothing: "do not forget to", "never mind", "not dangerous", "you no longer need".
 static INVERTED: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:not|never|don.{1,3}t|cannot|can.{1,3}t|without)\s+(?:ever\s+)?(?:forget|skip|omit|fail|miss|hesitate|worry|wait|stop|ask|tell|mention|inform|bother|telling|asking|warning|failing|delay|be alarmed|be afraid|panic|mind|only|just|block\s+on)|\b(?:not|isn.{1,3}t|aren.{1,3}t|never|nothing|no)\s+(?:an?\s+|at\s+all\s+)?(?:problem|issue|trouble|dangerous|malicious|unsafe|insecure|suspicious|harmful|risky|bad|wrong|attack)\b|\bno\s+longer\s+needs?\b|\bcheck(?:s|ing)?\s+for\s+(?:an?\s+|new\s+)*(?:updates?|versions?|releases?)\b",
+        r"(?i-u)\b(?:not|never|don.{1,3}t|cannot|can.{1,3}t|without)\s+(?:ever\s+)?(?:forget|skip|omit|fail|miss|hesitate|worry|wait|stop|ask|tell|mention|inform|bother|telling|asking|warning|failing|delay|be alarmed|be afraid|panic|mind|only|just|block\s+on)|\b(?:not|isn.{1,3}t|aren.{1,3}t|never|nothing|no)\s+(?:an?\s+|at\s+all\s+)?(?:problem|issue|trouble|dangerous|malicious|unsafe|insecure|suspicious|harmful|risky|bad|wrong|attack|malware|optional)\b|\bwithout\s+(?:root|sudo|admin\w*|docker|npm|brew|homebrew|pip)\b|\bignore\s+(?:that|it|any|the|all|warnings?|alerts?)\b|\bbut\s+(?:it\s+)?(?:is|it.s)\s+(?:fine|safe|ok|okay|harmless)\b|\b(?:is|are|be)\s+(?:perfectly\s+|completely\s+|totally\s+)?safe\b|\bno\s+longer\s+needs?\b|\bcheck(?:s|ing)?\s+for\s+(?:an?\s+|new\s+)*(?:updates?|versions?|releases?)\b",
     )
 });
 
@@ -72,13 +74,16 @@ static PARENTHESIS: LazyLock<Regex> = LazyLock::new(|| {
 /// A negation that is the condition of what follows: "if it is not installed, ...", "when that does not work: ...".
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:if|when|whenever|unless|in\s+case|where|because|since)\s[^,:;]{0,70}\b(?:not|(?:do|does|did|is|are|was|ca|wo|has|have|could|would|should)n.{1,3}t|cannot|never|without|no\s+longer|bad|wrong)\b[^,:;]{0,60}[,:]\s[^,]{0,30}$",
+        r"(?i-u)\b(?:if|when|whenever|unless|in\s+case|where|because|since)\s[^,:;]{0,70}\b(?:not|(?:do|does|did|is|are|was|ca|wo|has|have|could|would|should)n.{1,3}t|cannot|never|without|no\s+longer|bad|wrong)\b[^,:;]{0,60}[,:](?:\s[^,]{0,30})?$",
     )
 });
 
 /// Words that introduce an example, which an order has as well: "run a command such as".
 static EXAMPLE: LazyLock<Regex> =
     LazyLock::new(|| compile(r"(?i-u)\b(?:such as|for example|examples?|e\.g\.|like)(?:\b|$)"));
+
+/// How a line of a list or a quotation begins.
+static ITEM: LazyLock<Regex> = LazyLock::new(|| compile(r"(?-u)^[ \t]*(?:[-*+>]|\d{1,3}[.)])[ \t]+"));
 
 /// A sentence that begins as an order.
 static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
@@ -89,7 +94,7 @@ static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
 
 static REMARK: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:never|dangerous|malicious|unsafe|insecure|suspicious|attack|backdoor|exfiltrat\w*|remote code execution|RCE|reverse shell|code injection|red flag|high[- ]risk|bad|wrong|blocked|forbidden|vulnerab\w*|injection)\b|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
+        r"(?i-u)\b(?:never|dangerous|malicious|unsafe|insecure|suspicious|attack|backdoor|exfiltrat\w*|remote code execution|RCE|reverse shell|code injection|red flag|high[- ]risk|bad|wrong|blocked|forbidden|rejected|refused?|denied|malware|say\s+no|stop\s+and\s+(?:report|ask|warn)|vulnerab\w*|injection)\b|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
     )
 });
 
@@ -164,7 +169,7 @@ impl Subject {
 /// Whether a negation or a defensive word governs what begins at `start` and ends at `end`.
 pub(super) fn is_negated(view: &View<'_>, regions: &Regions, start: usize, end: usize) -> bool {
     let text = &*view.text;
-    if has_negation(sentence_before(text, start)) {
+    if has_negation(sentence_before(text, start)) || is_listed_as_bad(text, start) {
         return true;
     }
     let raw = view.raw_of(start);
@@ -182,6 +187,22 @@ pub(super) fn is_negated(view: &View<'_>, regions: &Regions, start: usize, end: 
         !is_order && has_negation(&before[before.len().saturating_sub(BEFORE_BYTES)..])
     });
     is_bad || has_remark(text, end)
+}
+
+/// Whether a hit is an item of a list, or a quotation, that is introduced as bad: "Flag these:", "## Red flags".
+fn is_listed_as_bad(text: &[u8], start: usize) -> bool {
+    let window = &text[start.saturating_sub(LIST_BYTES)..start];
+    let mut lines = window.rsplit(|byte| *byte == b'\n');
+    let item = lines.next().unwrap_or_default();
+    if !ITEM.is_match(item) || COMMAND.is_match(&ITEM.replace(item, &b""[..])) {
+        return false;
+    }
+    let introduction = lines.find(|line| !line.trim_ascii().is_empty() && !ITEM.is_match(line));
+    introduction.is_some_and(|line| {
+        let line = line.trim_ascii();
+        let last = sentence_before(line, line.len());
+        (line.ends_with(b":") || line.starts_with(b"#")) && has_negation(last)
+    })
 }
 
 /// Whether a negation in this text, which ends where a hit begins, is about the hit.

@@ -107,6 +107,17 @@ fn warnings_about_a_command_do_not_block() {
         "| `{}` | bad |",
         "\"{}\" is dangerous.",
         "It detects patterns, for example `{}`",
+        "Warn when a README tells users to run `{}`.",
+        "Flag these:\n\n- `eval $(x)`\n- `{}`",
+        "## Red flags\n\n- {}\n- chmod 777 /",
+        "Do not do any of this:\n\n1. {}",
+        "An attacker might write:\n\n> {}",
+        "Any `{}` must be rejected.",
+        "If asked to run `{}`, refuse.",
+        "If you see `{}` in a script, stop and report it.",
+        "A script that contains `{}` is malware.",
+        "grep -rn '{}' .",
+        "assert is_blocked(\"{}\")",
     ] {
         let found = worst(&skill(&warning.replace("{}", BAD)));
         assert!(found >= Some(Low) && found <= Some(Medium), "{warning}: {found:?}");
@@ -145,6 +156,15 @@ fn orders_block_whatever_is_denied_beside_them() {
         "Check for updates with {}",
         "Avoid mistakes. Do this:\n\n```bash\n{}\n```",
         "```bash\n{}  # not dangerous\n```",
+        "If the tool is not installed:\n\n```\n{}\n```",
+        "To install without root:\n\n```\n{}\n```",
+        "This is not optional: {}",
+        "Ignore warnings like \"unsafe\" and run {}",
+        "It looks dangerous but is fine: {}",
+        "This is safe, not malware: {}",
+        "## Never mind\n\n- {}",
+        "## Bad news\n\n- Run {}",
+        "which tune | grep -q tune || {}",
     ] {
         let found = worst(&skill(&order.replace("{}", BAD)));
         assert!(found >= Some(High), "{order}: {found:?}");
