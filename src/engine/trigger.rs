@@ -75,7 +75,7 @@ impl TriggerIndex {
     }
 
     /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence, and whether any stands as a
-    /// word. Of a long turn only its head and its tail count, as for relevance: a pasted log holds every common word.
+    /// word. Of a long turn only its first paragraph and its last count, as for relevance: a pasted log holds every common word.
     pub fn find(&self, folded: &str, hits: &mut TriggerHits) {
         hits.begin(self.owners.len());
         if self.owners.is_empty() {

@@ -52,6 +52,28 @@ fn playbooks_that_cannot_be_told_apart_are_named_on_both_sides() {
     warned(&lint, "other", &["told from one"]);
 }
 
+/// CASES 2.05: the warning names what comes instead.
+#[test]
+fn what_comes_instead_of_a_playbook_is_named() {
+    let wide = |city: &str| {
+        playbook(
+            &format!("parcel-tracking-{city}"),
+            "parcel tracking",
+            &format!(
+                "Tracks a lost parcel and writes to the carrier, for customers of the branch in {city}."
+            ),
+        )
+    };
+    let cities = ["bern", "oslo", "lima"].map(wide);
+    let narrow = playbook("p", "", "Parcel tracking.");
+    let lint = found(cities.into_iter().chain([narrow]).collect());
+    warned(&lint, "p", &["says almost nothing", "does not select it; parcel-tracking-"]);
+    let own = lint.playbooks.iter().find(|found| found.slug.as_str() == "p").unwrap();
+    for city in ["bern", "oslo", "lima"] {
+        assert!(own.warnings.iter().any(|warning| warning.contains(city)), "{own:?}");
+    }
+}
+
 #[test]
 fn the_library_has_no_warning() {
     let lint = found(packs::library().into_iter().flat_map(|pack| pack.playbooks).collect());
