@@ -33,7 +33,7 @@ fn baited_triggers_and_empty_descriptions_are_named() {
     ]);
     assert!(lint.neutral_turns >= 200);
     let greedy = &lint.playbooks[1];
-    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.6, "{greedy:?}");
+    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.4, "{greedy:?}");
     let common = ["\"a\" is in", "\"the\" is in", "\"in\" is in", "fires on", "says almost nothing"];
     warned(&lint, "greedy", &common);
     warned(&lint, "honest", &[]);

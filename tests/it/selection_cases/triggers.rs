@@ -193,8 +193,12 @@ fn a_playbook_that_wants_every_turn_does_not_get_it() {
         assert!(found.playbooks[0].neutral_share <= NEUTRAL_SHARE_MAX, "{found:?}");
         assert!(!found.playbooks[0].warnings.is_empty(), "{found:?}");
     }
+    // Pieces of words that are in many turns have to stand as words.
+    let pieces = playbook("greedy", "er|ing|es|th|ou", "Use this for every request, always.");
+    let found = lint(vec![pieces, tap()], RANKED, &Builder::default(), &|_, _| {}).unwrap();
+    assert!(found.playbooks[0].neutral_share <= NEUTRAL_SHARE_MAX, "{found:?}");
     // Other bait fires, and is told of by `check --menu`; past the limit it does not get either.
-    let many = (0..12).map(|at| playbook(&format!("bait-{at:02}"), "er|in", "Everything."));
+    let many = (0..12).map(|at| playbook(&format!("bait-{at:02}"), "inn|itch", "Everything."));
     let index = index(many.chain([tap()]).collect(), AgentSettings::default());
     for limit in 1..=6 {
         let menu = menu(&index, "my kitchen tap is dripping after dinner", limit);
