@@ -166,7 +166,7 @@ fn read(args: &Args) -> Result<Vec<Set>, String> {
                 }
                 corpus.playbooks = bare(&corpus.playbooks)?;
             }
-            let turns = |half| data::labelled(queries, background, &corpus, half);
+            let turns = |half| Ok::<_, String>(data::labelled(queries, background, &corpus, half)?.asked);
             let (tune, report) = (turns(Half::Tune)?, turns(Half::Report)?);
             sets.push(Set { corpus, tune, report });
         }

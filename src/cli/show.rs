@@ -48,6 +48,7 @@ struct ItemView<'a> {
     description: &'a str,
     reason: ReasonView<'a>,
     scores: Option<ScoresView>,
+    near_duplicates: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -157,6 +158,7 @@ fn item_view(item: &proto::MenuItem) -> ItemView<'_> {
         description: &item.description,
         reason,
         scores: item.scores.as_ref().map(scores_view),
+        near_duplicates: &item.near_duplicates,
     }
 }
 
@@ -235,6 +237,15 @@ pub(super) fn menu_table(response: &proto::SelectMenuResponse) -> String {
 }
 
 fn why(item: &proto::MenuItem) -> String {
+    let mut why = reason(item);
+    if !item.near_duplicates.is_empty() {
+        why.push_str("; says nearly the same as ");
+        why.push_str(&item.near_duplicates.join(", "));
+    }
+    why
+}
+
+fn reason(item: &proto::MenuItem) -> String {
     match item.reason.as_ref().and_then(|reason| reason.kind.as_ref()) {
         Some(Kind::Trigger(hit)) => {
             let shown =
@@ -246,10 +257,7 @@ fn why(item: &proto::MenuItem) -> String {
                 });
             format!("trigger {}", shown.collect::<Vec<_>>().join(", "))
         }
-        Some(Kind::Semantic(_)) if item.near_duplicates.is_empty() => "relevance".to_owned(),
-        Some(Kind::Semantic(_)) => {
-            format!("relevance; says nearly the same as {}", item.near_duplicates.join(", "))
-        }
+        Some(Kind::Semantic(_)) => "relevance".to_owned(),
         Some(Kind::AlwaysOn(_)) | None => "always on".to_owned(),
     }
 }

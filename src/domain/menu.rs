@@ -43,7 +43,7 @@ pub struct MenuItem {
     pub reason: Reason,
     /// The evidence.
     pub scores: Scores,
-    /// Playbooks that say nearly the same, for which this one stands.
+    /// Playbooks that say nearly the same: this one stands for them, or they come further down.
     pub near_duplicates: Vec<Slug>,
 }
 

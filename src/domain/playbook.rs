@@ -1,12 +1,15 @@
 //! A playbook: what a SKILL.md means once everything that is not honoured is gone.
 
+use std::sync::LazyLock;
+
 use super::digest::Digest;
 use super::limits::{
-    BODY_BYTES_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, TRIGGER_BYTES_MAX, TRIGGERS_MAX,
+    BODY_BYTES_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, TRIGGER_BYTES_MAX, TRIGGER_CHARS_SHORT,
+    TRIGGERS_MAX,
 };
 use super::slug::Slug;
 use super::text;
-use super::words::FUNCTION_WORDS;
+use super::words::{FUNCTION_WORDS, NEUTRAL_TURNS};
 
 /// A playbook within its limits, with its digest. Immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,10 +202,21 @@ pub fn is_everywhere(trigger: &str) -> bool {
     is_mark || FUNCTION_WORDS.binary_search(&folded.as_str()).is_ok()
 }
 
-/// Whether a text is one letter of ASCII: as a trigger it has to stand as a word, whatever the agent's rule is.
-#[must_use]
-pub fn is_letter(text: &str) -> bool {
+/// Whether a text is one letter of ASCII.
+fn is_letter(text: &str) -> bool {
     matches!(text.as_bytes(), [byte] if byte.is_ascii_alphabetic())
+}
+
+/// Whether a folded text is a piece of so many words that as a trigger it has to stand as a word, whatever the agent's rule is: a
+/// letter, or a few of them that more than a tenth of [`NEUTRAL_TURNS`] contain, such as "er" (29%) and "ing" (13%), and not
+/// "ai" (8%) or "ui" (3%). Linear in those turns.
+#[must_use]
+pub fn is_fragment(folded: &str) -> bool {
+    static TURNS: LazyLock<Vec<String>> = LazyLock::new(|| NEUTRAL_TURNS.lines().map(text::fold).collect());
+    let is_short =
+        folded.len() <= TRIGGER_CHARS_SHORT && folded.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let count = || TURNS.iter().filter(|turn| turn.contains(folded)).count();
+    is_letter(folded) || (is_short && count() * 10 > TURNS.len())
 }
 
 /// Over a fixed list of parts; a new part is appended, so that playbooks without it keep their digest.

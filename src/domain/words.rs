@@ -1,4 +1,7 @@
-//! Words that say nothing about a subject: no evidence, and no triggers.
+//! Words that say nothing about a subject: no evidence, and no triggers. And turns that are about none.
+
+/// Turns that no playbook should fire on, whatever its trade, one a line; written for this.
+pub const NEUTRAL_TURNS: &str = include_str!("neutral.txt");
 
 /// Words of English that say nothing about a subject, sorted.
 #[rustfmt::skip]

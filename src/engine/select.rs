@@ -113,25 +113,65 @@ struct Composition<'a> {
     judge: &'a Judge<'a>,
     menu: Menu,
     placed: Vec<PlaybookOrd>,
+    /// Triggered ones that say nearly what one on the menu says.
+    triggered_twins: Vec<Candidate>,
+    /// Such ones that relevance alone speaks for.
+    ranked_twins: Vec<Candidate>,
     left_out: Vec<(Candidate, Exclusion)>,
 }
 
 impl Composition<'_> {
+    /// The line of the menu that says nearly what this one would.
+    fn twin(&self, candidate: Candidate) -> Option<usize> {
+        self.placed.iter().position(|other| self.judge.index.are_near_duplicates(*other, candidate.ord))
+    }
+
+    /// Whether one for which there is a place should leave it to others.
+    fn may_wait(&self, candidate: Candidate, limit: usize) -> bool {
+        self.menu.items.len() < limit && self.twin(candidate).is_some()
+    }
+
+    /// Says at a line which other playbook says nearly the same, whether that is on the menu or not.
+    fn tell_twin(&mut self, line: usize, candidate: Candidate) {
+        self.menu.items[line].near_duplicates.push(self.judge.index.at(candidate.ord).slug().clone());
+    }
+
     /// Puts a candidate on the menu while it has fewer than `limit` lines; returns whether it did.
     fn offer(&mut self, candidate: Candidate, limit: usize, reason: impl FnOnce() -> Reason) -> bool {
         if self.menu.items.len() >= limit {
             self.left_out.push((candidate, Exclusion::NoPlace));
             return false;
         }
+        if let Some(twin) = self.twin(candidate) {
+            self.tell_twin(twin, candidate);
+        }
         self.menu.items.push(item(self.judge.index, candidate, reason()));
         self.placed.push(candidate.ord);
         true
     }
 
+    /// Offers the always-on ones: of near-duplicates the first, when not all of them have a place.
+    fn offer_always_on(&mut self, query: &MenuQuery, always_on: &[Candidate]) {
+        let limit = query.menu_limit();
+        let is_crowded = always_on.len() > limit;
+        let mut twins = Vec::new();
+        for candidate in always_on {
+            if is_crowded && self.may_wait(*candidate, limit) {
+                twins.push(*candidate);
+            } else if !self.offer(*candidate, limit, || Reason::AlwaysOn) {
+                self.menu.omitted.always_on += 1;
+            }
+        }
+        for candidate in twins {
+            let is_placed = self.offer(candidate, limit, || Reason::AlwaysOn);
+            self.menu.omitted.always_on += usize::from(!is_placed);
+        }
+    }
+
     /// Offers the triggered ones, and returns how many places they have left to relevance: one for the most probable playbook
     /// of all, whether a trigger names it or not, and one beside the triggers of a long turn, which a paste may hold. A
     /// trigger inside a longer word may not be meant: it takes no place from what is more relevant, nor from a trigger that
-    /// stands as a word.
+    /// stands as a word. One that says nearly what another does waits for what nobody else wants.
     fn offer_triggered(&mut self, query: &MenuQuery, scratch: &Scratch, candidates: &Candidates) -> usize {
         let Candidates { triggered, ranked, .. } = candidates;
         let may_be_chance = |candidate: &Candidate| scratch.hits.are_inside_words(candidate.ord);
@@ -149,6 +189,10 @@ impl Composition<'_> {
                 words_to_come -= 1;
                 (for_first, 0)
             };
+            if self.may_wait(*candidate, query.menu_limit()) {
+                self.triggered_twins.push(*candidate);
+                continue;
+            }
             let limit = query.menu_limit().saturating_sub(left + others);
             let reason = || trigger_reason(self.judge.index, query, scratch, candidate.ord);
             if self.offer(*candidate, limit, reason) {
@@ -175,37 +219,64 @@ impl Composition<'_> {
         best
     }
 
-    /// The same as `offer` for one that relevance alone speaks for: it does not stand beside one that says nearly the same, which is
-    /// told of it.
-    fn offer_ranked(&mut self, candidate: Candidate, limit: usize) {
+    /// The same as `offer` for one that relevance alone speaks for. Beside one that says the same it does not stand; beside one
+    /// that says nearly the same it stands where nobody else wants the place. Either way the other's line tells of it.
+    fn offer_ranked(&mut self, candidate: Candidate, limit: usize, is_last_chance: bool) {
         let index = self.judge.index;
-        let twin = self.placed.iter().position(|other| index.are_near_duplicates(*other, candidate.ord));
-        if let Some(twin) = twin {
-            self.menu.items[twin].near_duplicates.push(index.at(candidate.ord).slug().clone());
-            self.menu.omitted.near_duplicate += 1;
-            self.left_out.push((candidate, Exclusion::NearDuplicate));
-            return;
+        if let Some(twin) = self.twin(candidate) {
+            let is_copy = self.placed.iter().any(|other| index.have_one_description(*other, candidate.ord));
+            if !is_copy && !is_last_chance {
+                self.ranked_twins.push(candidate);
+                return;
+            }
+            if is_copy || self.menu.items.len() >= limit {
+                self.tell_twin(twin, candidate);
+                self.menu.omitted.near_duplicate += 1;
+                self.left_out.push((candidate, Exclusion::NearDuplicate));
+                return;
+            }
         }
         let probability = candidate.scores.probability;
         if !self.offer(candidate, limit, || Reason::Semantic { probability }) {
             self.menu.omitted.semantic += 1;
         }
     }
+
+    /// Offers the places that are left to those who waited: triggered ones after the other triggered ones.
+    fn offer_twins(&mut self, query: &MenuQuery, scratch: &Scratch, triggered_end: usize, for_ranked: usize) {
+        for candidate in std::mem::take(&mut self.ranked_twins) {
+            self.offer_ranked(candidate, for_ranked, true);
+        }
+        let before = self.menu.items.len();
+        for candidate in std::mem::take(&mut self.triggered_twins) {
+            let reason = || trigger_reason(self.judge.index, query, scratch, candidate.ord);
+            let is_placed = self.offer(candidate, query.menu_limit(), reason);
+            self.menu.omitted.triggered += usize::from(!is_placed);
+        }
+        let placed = self.menu.items.len() - before;
+        self.menu.items[triggered_end..].rotate_right(placed);
+    }
 }
 
 fn compose(judge: &Judge<'_>, query: &MenuQuery, scratch: &Scratch, candidates: Candidates) -> Menu {
     let menu = Menu { semantic: judge.semantic, ..Menu::default() };
-    let mut made = Composition { judge, menu, placed: Vec::new(), left_out: Vec::new() };
-    for candidate in &candidates.always_on {
-        let placed = made.offer(*candidate, query.menu_limit(), || Reason::AlwaysOn);
-        made.menu.omitted.always_on += usize::from(!placed);
-    }
+    let mut made = Composition {
+        judge,
+        menu,
+        placed: Vec::new(),
+        triggered_twins: Vec::new(),
+        ranked_twins: Vec::new(),
+        left_out: Vec::new(),
+    };
+    made.offer_always_on(query, &candidates.always_on);
     let kept = made.offer_triggered(query, scratch, &candidates);
-    let with_kept = (made.menu.items.len() + kept).min(query.menu_limit());
+    let triggered_end = made.menu.items.len();
+    let with_kept = (triggered_end + kept).min(query.menu_limit());
     let for_ranked = query.top_up_limit().max(with_kept);
     for candidate in candidates.ranked {
-        made.offer_ranked(candidate, for_ranked);
+        made.offer_ranked(candidate, for_ranked, false);
     }
+    made.offer_twins(query, scratch, triggered_end, for_ranked);
     let Composition { mut menu, left_out, .. } = made;
     if query.explain() {
         menu.considered = explain(judge, query, left_out, &menu);

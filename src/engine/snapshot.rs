@@ -138,8 +138,12 @@ impl AgentIndex {
 
     /// Whether two playbooks say nearly the same: in the words of one description, or in nearly the same words.
     pub(super) fn are_near_duplicates(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
-        let [first, second] = [one, other].map(|ord| self.at(ord).description());
-        first == second || self.vectors.are_near(one, other, NEAR_DUPLICATE_COSINE)
+        self.have_one_description(one, other) || self.vectors.are_near(one, other, NEAR_DUPLICATE_COSINE)
+    }
+
+    /// Whether a model that sees two playbooks on a menu could not tell them apart but by their names.
+    pub(super) fn have_one_description(&self, one: PlaybookOrd, other: PlaybookOrd) -> bool {
+        self.at(one).description_line() == self.at(other).description_line()
     }
 
     /// Pairs of playbooks with one description, or with vectors of at least this cosine, in slug order. Quadratic.
@@ -149,8 +153,7 @@ impl AgentIndex {
         let ords: Vec<PlaybookOrd> = (0..).map(PlaybookOrd::new).take(self.contents.len()).collect();
         let of = |one: &PlaybookOrd| {
             let is_alike = |other: &&PlaybookOrd| {
-                self.at(*one).description() == self.at(**other).description()
-                    || self.vectors.are_near(*one, **other, cosine_min)
+                self.have_one_description(*one, **other) || self.vectors.are_near(*one, **other, cosine_min)
             };
             let others = ords[one.index() + 1..].iter().filter(is_alike);
             others.map(|other| (slug(*one), slug(*other))).collect::<Vec<_>>()

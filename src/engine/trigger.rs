@@ -15,7 +15,7 @@ use super::terms::is_spaceless;
 use super::window::is_read;
 use crate::domain::agent::TriggerMatch;
 use crate::domain::limits::FOUND_IN_CHARS_MAX;
-use crate::domain::playbook::is_letter;
+use crate::domain::playbook::is_fragment;
 use crate::domain::text::fold;
 
 /// The triggers of one agent.
@@ -24,7 +24,8 @@ pub struct TriggerIndex {
     automaton: AhoCorasick,
     /// For each pattern the playbooks that carry it, with the trigger's position in the playbook's list.
     owners: Vec<Vec<Owner>>,
-    mode: TriggerMatch,
+    /// For each pattern whether it has to stand as a word.
+    as_word: Vec<bool>,
 }
 
 /// A playbook that carries a trigger.
@@ -71,11 +72,13 @@ impl TriggerIndex {
             }
         }
         let automaton = AhoCorasick::new(patterns.keys()).map_err(TooManyTriggers)?;
-        Ok(Self { automaton, owners: patterns.into_values().collect(), mode })
+        let as_word =
+            patterns.keys().map(|pattern| mode == TriggerMatch::Word || is_fragment(pattern)).collect();
+        Ok(Self { automaton, owners: patterns.into_values().collect(), as_word })
     }
 
     /// Finds the triggers in a folded turn: each pattern once, at its first valid occurrence, and whether any stands as a
-    /// word. Of a long turn only its head and its tail count, as for relevance: a pasted log holds every common word.
+    /// word. Of a long turn only its first paragraph and its last count, as for relevance: a pasted log holds every common word.
     pub fn find(&self, folded: &str, hits: &mut TriggerHits) {
         hits.begin(self.owners.len());
         if self.owners.is_empty() {
@@ -84,7 +87,7 @@ impl TriggerIndex {
         for found in self.automaton.find_overlapping_iter(folded) {
             let pattern = found.pattern().as_usize();
             let span = (found.start(), found.end());
-            if hits.is_settled(pattern) || !is_read(folded, span) || !self.is_valid(folded, span.0, span.1) {
+            if hits.is_settled(pattern) || !is_read(folded, span) || !self.is_valid(pattern, folded, span) {
                 continue;
             }
             hits.add(pattern, span, is_word(folded, span), &self.owners[pattern]);
@@ -95,16 +98,14 @@ impl TriggerIndex {
         hits.finish();
     }
 
-    fn is_valid(&self, folded: &str, start: usize, end: usize) -> bool {
-        match self.mode {
-            TriggerMatch::Substring if !is_letter(&folded[start..end]) => true,
-            TriggerMatch::Substring | TriggerMatch::Word => {
-                let before = folded[..start].chars().next_back();
-                let after = folded[end..].chars().next();
-                let bytes = folded.as_bytes();
-                is_edge(bytes[start], before) && is_edge(bytes[end - 1], after)
-            }
+    fn is_valid(&self, pattern: usize, folded: &str, (start, end): (usize, usize)) -> bool {
+        if !self.as_word[pattern] {
+            return true;
         }
+        let before = folded[..start].chars().next_back();
+        let after = folded[end..].chars().next();
+        let bytes = folded.as_bytes();
+        is_edge(bytes[start], before) && is_edge(bytes[end - 1], after)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::diagnostic::{Diagnostic, Place};
 use super::yaml::{Node, Value};
 use crate::domain::limits::{TRIGGER_CHARS_SHORT, TRIGGERS_MAX};
-use crate::domain::playbook::{is_everywhere, is_letter, trigger_fault};
+use crate::domain::playbook::{is_everywhere, is_fragment, trigger_fault};
 use crate::domain::text;
 
 /// Whose field it is.
@@ -171,7 +171,7 @@ impl TriggerList {
 
     fn report_short(&mut self, place: Place) {
         let is_short = |trigger: &&String| {
-            trigger.is_ascii() && trigger.len() <= TRIGGER_CHARS_SHORT && !is_letter(trigger)
+            trigger.is_ascii() && trigger.len() <= TRIGGER_CHARS_SHORT && !is_fragment(&text::fold(trigger))
         };
         let short: Vec<String> = self
             .triggers

@@ -100,12 +100,46 @@ fn eval_says_what_it_cannot_read() {
     let dir = tempfile::tempdir().unwrap();
     let [corpus, queries, _] = &labelled(dir.path());
     let of = |corpus, queries| run(&["eval", "--corpus", corpus, "--queries", queries]);
-    check(&of(corpus, corpus), 2, &[], &["line 1: missing field `text`"]);
-    check(&of(queries, queries), 2, &[], &["line 1: missing field `description`"]);
+    check(
+        &of(corpus, corpus),
+        2,
+        &[],
+        &["corpus line 1, column ", ": missing field `text`; a turn is a line like {"],
+    );
+    let no_playbook =
+        ["queries line 1, column ", ": missing field `description`; a playbook is a line like {"];
+    check(&of(queries, queries), 2, &[], &no_playbook);
     let none = dir.path().join("none");
     std::fs::write(&none, "").unwrap();
     check(&of(none.to_str().unwrap(), queries), 2, &[], &["holds no playbooks"]);
-    check(&of(corpus, none.to_str().unwrap()), 2, &[], &["holds no turns that can be asked"]);
+    check(&of(corpus, none.to_str().unwrap()), 2, &[], &["none: holds no turns"]);
+    check(&of(corpus, "absent"), 2, &[], &["absent: No such file"]);
+    let turns = dir.path().join("turns");
+    let of_turns = |text: &str, more: &[&str]| {
+        std::fs::write(&turns, text).unwrap();
+        run(&[&["eval", "--corpus", corpus, "--queries", turns.to_str().unwrap()], more].concat())
+    };
+    let known = std::fs::read_to_string(queries).unwrap();
+    let cut = of_turns(&format!("{known}\n{{\"id\": \"x\", \"text\":"), &[]);
+    check(&cut, 2, &[], &["turns line ", ", column 19: EOF while parsing a value; a turn is a line like"]);
+    let misspelt = "{\"id\": \"x\", \"text\": \"mend it\", \"relevant\": [\"tapp\"]}";
+    let why = "the first, \"x\": its relevant playbook \"tapp\" is not in the corpus";
+    check(&of_turns(misspelt, &[]), 2, &[], &["turns: holds no turns that can be asked", why]);
+    let both = format!("{known}\n{misspelt}");
+    check(
+        &of_turns(&both, &["--pool", "50"]),
+        0,
+        &[
+            "turns left out: 2; the first, \"7\": its relevant playbook \"c\" is not in the corpus",
+            "no more than --pool 50",
+        ],
+        &[],
+    );
+    assert_eq!(json(&of_turns(&both, &["--json"]))["left_out"], 2);
+    let nothing = none.to_str().unwrap();
+    check(&of_turns(&known, &["--background", nothing]), 2, &[], &["none: holds no turns"]);
+    check(&of_turns(&known, &["--distractors", corpus]), 2, &[], &["corpus: cannot be read as a .tar.gz: "]);
+    check(&of_turns(&known, &["--pool", "0"]), 2, &[], &["invalid value '0' for '--pool <N>'"]);
     check(
         &run(&["eval", "--corpus", corpus, "--queries", queries, "--stray-share", "2"]),
         2,

@@ -33,7 +33,7 @@ fn baited_triggers_and_empty_descriptions_are_named() {
     ]);
     assert!(lint.neutral_turns >= 200);
     let greedy = &lint.playbooks[1];
-    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.6, "{greedy:?}");
+    assert!(greedy.slug.as_str() == "greedy" && greedy.neutral_share > 0.4, "{greedy:?}");
     let common = ["\"a\" is in", "\"the\" is in", "\"in\" is in", "fires on", "says almost nothing"];
     warned(&lint, "greedy", &common);
     warned(&lint, "honest", &[]);
@@ -50,6 +50,28 @@ fn playbooks_that_cannot_be_told_apart_are_named_on_both_sides() {
     ]);
     warned(&lint, "one", &["told from other"]);
     warned(&lint, "other", &["told from one"]);
+}
+
+/// CASES 2.05: the warning names what comes instead.
+#[test]
+fn what_comes_instead_of_a_playbook_is_named() {
+    let wide = |city: &str| {
+        playbook(
+            &format!("parcel-tracking-{city}"),
+            "parcel tracking",
+            &format!(
+                "Tracks a lost parcel and writes to the carrier, for customers of the branch in {city}."
+            ),
+        )
+    };
+    let cities = ["bern", "oslo", "lima"].map(wide);
+    let narrow = playbook("p", "", "Parcel tracking.");
+    let lint = found(cities.into_iter().chain([narrow]).collect());
+    warned(&lint, "p", &["says almost nothing", "does not select it; parcel-tracking-"]);
+    let own = lint.playbooks.iter().find(|found| found.slug.as_str() == "p").unwrap();
+    for city in ["bern", "oslo", "lima"] {
+        assert!(own.warnings.iter().any(|warning| warning.contains(city)), "{own:?}");
+    }
 }
 
 #[test]

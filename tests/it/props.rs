@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maitred::domain::agent::{AgentSettings, TriggerMatch, Untriggered};
 use maitred::domain::menu::{Menu, MenuItem, Reason};
-use maitred::domain::playbook::{Playbook, PlaybookParts};
+use maitred::domain::playbook::{Playbook, PlaybookParts, is_fragment};
 use maitred::domain::query::MenuQuery;
 use maitred::domain::text::fold;
 use maitred::engine::lexical::{FIELDS, K1, PSEUDO_PLAYBOOKS};
@@ -77,10 +77,10 @@ fn occurs(turn: &str, trigger: &str, mode: TriggerMatch) -> bool {
                 !terms::is_spaceless(*c) && (c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(c))
             })
     };
-    let is_letter = trigger.len() == 1 && trigger[0].is_ascii_alphabetic();
+    let is_fragment = is_fragment(&trigger.iter().collect::<String>());
     (0..turn.len()).any(|start| {
         turn[start..].starts_with(&trigger)
-            && ((mode == TriggerMatch::Substring && !is_letter) || {
+            && ((mode == TriggerMatch::Substring && !is_fragment) || {
                 let before = start.checked_sub(1).map(|at| &turn[at]);
                 let after = turn.get(start + trigger.len());
                 !is_joined(trigger[0], before) && !is_joined(trigger[trigger.len() - 1], after)

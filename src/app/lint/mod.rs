@@ -15,15 +15,13 @@ use crate::domain::playbook::Playbook;
 use crate::domain::query::MenuQuery;
 use crate::domain::slug::Slug;
 use crate::domain::text::{escaped, fold};
+use crate::domain::words::NEUTRAL_TURNS;
 use crate::engine::builder::{Builder, Circumstances};
 use crate::engine::scratch::Scratch;
 use crate::engine::select::select;
 use crate::engine::snapshot::AgentIndex;
 use crate::engine::terms;
 use crate::engine::trigger::TooManyTriggers;
-
-/// Turns that no playbook should fire on, whatever its trade; written for this.
-const NEUTRAL: &str = include_str!("neutral.txt");
 
 /// The share of neutral turns from which on a playbook or a trigger fires too often. Of the library's playbooks the one about
 /// meetings fires most, on 2%: the turns are about office life, and one in sixty speaks of a meeting.
@@ -67,7 +65,7 @@ pub fn lint(
     progress: &dyn Fn(usize, usize),
 ) -> Result<Lint, TooManyTriggers> {
     let index = builder.build(playbooks, settings, Circumstances::default())?.index;
-    let neutral: Vec<&str> = NEUTRAL.lines().collect();
+    let neutral: Vec<&str> = NEUTRAL_TURNS.lines().collect();
     let steps = neutral.len() + index.playbooks().len();
     let mut scratch = Scratch::default();
     let mut fired = Fired::default();

@@ -3,13 +3,15 @@
 //!
 //! **Cost**: a selection a playbook, and a cosine a pair of playbooks.
 
-use super::{ALIKE_COSINE, ask};
+use super::ALIKE_COSINE;
 use crate::domain::limits::TURN_BYTES_MAX;
 use crate::domain::menu::MenuItem;
 use crate::domain::playbook::Playbook;
+use crate::domain::query::MenuQuery;
 use crate::domain::slug::Slug;
 use crate::domain::text::prefix_bytes;
 use crate::engine::scratch::Scratch;
+use crate::engine::select::select;
 use crate::engine::snapshot::AgentIndex;
 
 /// How many playbooks are named that come instead of one.
@@ -18,7 +20,7 @@ const INSTEAD_MAX: usize = 3;
 /// Playbooks of which one is in the way of another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rivals {
-    /// The playbook's own description, as a turn, does not put it on the menu.
+    /// The playbook's own description, as a turn, does not put it on the menu that callers get who name no limit.
     Outranked {
         /// Whose description it is.
         slug: Slug,
@@ -51,7 +53,8 @@ pub(super) fn outranked_by(
     if playbook.parts().explicit {
         return None;
     }
-    let menu = ask(index, prefix_bytes(playbook.description(), TURN_BYTES_MAX), scratch)?;
+    let turn = prefix_bytes(playbook.description(), TURN_BYTES_MAX);
+    let menu = select(index, &MenuQuery::new(turn).ok()?, scratch);
     let stands =
         |item: &MenuItem| item.slug == *playbook.slug() || item.near_duplicates.contains(playbook.slug());
     let is_there = menu.items.iter().any(stands);

@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         Some(path) => Some(data::add_distractors(path, &mut corpus)?),
         None => None,
     };
-    let labelled = data::labelled(&args.queries, args.background.as_deref(), &corpus, args.half)?;
+    let turns = data::labelled(&args.queries, args.background.as_deref(), &corpus, args.half)?;
     let embedder = args.model.as_deref().map_or_else(|| Ok(builtin::model()), model::open)?;
     let model_id = embedder.about().id.to_string();
     let bench = Bench {
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         seed: args.seed,
         stray_share: args.stray_share,
     };
-    let measured = bench.measure(&labelled)?;
+    let measured = bench.measure(&turns.asked)?;
     let report = Report {
         model_id,
         corpus: crate::domain::text::escaped_path(&args.corpus),
@@ -89,6 +89,8 @@ pub(super) fn run(args: &Args) -> Outcome {
         cut: corpus.cut,
         distractors,
         pool: args.pool,
+        left_out: turns.left_out,
+        first_left_out: turns.first_left_out,
         half: args.half,
         stray_share: args.stray_share.get(),
         unnamed: Figures::of(&measured, |turn| !turn.names_skill),

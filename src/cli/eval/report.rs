@@ -20,6 +20,9 @@ pub(super) struct Report {
     pub(super) cut: usize,
     pub(super) distractors: Option<Distractors>,
     pub(super) pool: Option<u32>,
+    /// Turns that cannot be asked, such as those whose playbook is not in the corpus, and why the first cannot.
+    pub(super) left_out: usize,
+    pub(super) first_left_out: Option<String>,
     pub(super) half: Half,
     pub(super) stray_share: f64,
     /// Turns that do not name their playbook.
@@ -57,12 +60,21 @@ pub(super) fn table(report: &Report) -> String {
     row("expected calibration error", &|f| share(f.ece));
     row("selection p50, p99", &|f| format!("{:.1} us, {:.1} us", f.us_per_select_p50, f.us_per_select_p99));
     let catalogue = match report.pool {
+        Some(pool) if pool as usize >= report.playbooks => {
+            format!(
+                "one catalogue of all {} playbooks, which are no more than --pool {pool}",
+                report.playbooks
+            )
+        }
         Some(pool) => format!("random catalogues of {pool} of {} playbooks", report.playbooks),
         None => format!("one catalogue of {} playbooks", report.playbooks),
     };
     let mut lines = vec![format!("{}: {catalogue}", report.corpus), table.to_string()];
     if report.cut > 0 {
         lines.push(format!("{} playbooks were cut to the limits", report.cut));
+    }
+    if let Some(first) = &report.first_left_out {
+        lines.push(format!("turns left out: {}; the first, {first}", report.left_out));
     }
     if let Some(Distractors { added, equal, refused }) = report.distractors {
         let dropped = format!("{equal} dropped because they equal another, {refused} are no playbooks");

@@ -14,7 +14,7 @@ use crate::domain::limits::{BODY_BYTES_MAX, DESCRIPTION_CHARS_MAX, FILE_BYTES_MA
 use crate::domain::playbook::{Playbook, PlaybookParts};
 use crate::domain::query::MenuQuery;
 use crate::domain::slug::Slug;
-use crate::domain::text::{escaped_path, prefix_bytes};
+use crate::domain::text::{escaped, escaped_path, prefix_bytes};
 use crate::format::gate::admit;
 use crate::format::scan::overrides::Overrides;
 
@@ -99,6 +99,16 @@ pub(in crate::cli) struct Labelled {
     pub(in crate::cli) kind: Option<Arc<str>>,
 }
 
+/// The turns of a set.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Turns {
+    pub(in crate::cli) asked: Vec<Labelled>,
+    /// Those that cannot be asked.
+    pub(in crate::cli) left_out: usize,
+    /// The first of them, and why.
+    pub(in crate::cli) first_left_out: Option<String>,
+}
+
 impl Labelled {
     /// The places of the playbooks that its catalogue must hold.
     pub(in crate::cli) fn held(&self) -> Vec<usize> {
@@ -112,7 +122,8 @@ impl Labelled {
 }
 
 pub(in crate::cli) fn corpus(path: &Path) -> Result<Corpus, String> {
-    let lines: Vec<CorpusLine> = json_lines(path)?;
+    let lines: Vec<CorpusLine> =
+        json_lines(path, "a playbook is a line like {\"id\": \"..\", \"description\": \"..\"}")?;
     let mut corpus = Corpus { playbooks: Vec::new(), places: HashMap::new(), cut: 0 };
     for (at, line) in lines.into_iter().enumerate() {
         let description = characters(line.description.trim(), DESCRIPTION_CHARS_MAX);
@@ -153,9 +164,11 @@ fn characters(text: &str, max: usize) -> String {
 
 /// Adds the playbooks of an archive behind those of the corpus.
 pub(in crate::cli) fn add_distractors(path: &Path, corpus: &mut Corpus) -> Result<Distractors, String> {
-    let wrong = |error: std::io::Error| format!("{}: {error}", escaped_path(path));
+    let wrong =
+        |error: std::io::Error| format!("{}: cannot be read as a .tar.gz: {error}", escaped_path(path));
     let mut known: HashSet<Digest> = corpus.playbooks.iter().flat_map(|playbook| marks(playbook)).collect();
-    let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).map_err(wrong)?));
+    let file = fs::File::open(path).map_err(|error| format!("{}: {error}", escaped_path(path)))?;
+    let mut archive = tar::Archive::new(GzDecoder::new(file));
     let mut counts = Distractors::default();
     for entry in archive.entries().map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
@@ -211,36 +224,59 @@ pub(in crate::cli) fn labelled(
     background: Option<&Path>,
     corpus: &Corpus,
     half: Half,
-) -> Result<Vec<Labelled>, String> {
-    let mut lines: Vec<QueryLine> = json_lines(queries)?;
+) -> Result<Turns, String> {
+    let mut lines = turns(queries)?;
     if let Some(background) = background {
-        let outside: Vec<QueryLine> = json_lines(background)?;
-        lines.extend(outside.into_iter().map(|line| QueryLine { relevant: Vec::new(), ..line }));
+        let outside = turns(background)?.into_iter();
+        lines.extend(outside.map(|line| QueryLine {
+            relevant: Vec::new(),
+            negative_for: Vec::new(),
+            ..line
+        }));
     }
-    let wanted = lines.into_iter().filter(|line| !line.maybe_deferred && is_in(half, &line.id));
-    let labelled: Vec<Labelled> = wanted.filter_map(|line| label(line, corpus)).collect();
-    if labelled.is_empty() {
-        return Err(format!("{}: holds no turns that can be asked", escaped_path(queries)));
+    let mut turns = Turns::default();
+    for line in lines.into_iter().filter(|line| !line.maybe_deferred && is_in(half, &line.id)) {
+        let id = escaped(&line.id, 80);
+        match label(line, corpus) {
+            Ok(labelled) => turns.asked.push(labelled),
+            Err(why) => {
+                turns.left_out += 1;
+                turns.first_left_out.get_or_insert_with(|| format!("\"{id}\": {why}"));
+            }
+        }
     }
-    Ok(labelled)
+    if turns.asked.is_empty() {
+        let why = turns.first_left_out.map_or_else(String::new, |first| format!("; the first, {first}"));
+        return Err(format!("{}: holds no turns that can be asked{why}", escaped_path(queries)));
+    }
+    Ok(turns)
 }
 
-/// None for a turn that is blank, or whose playbooks are not in the corpus.
-fn label(line: QueryLine, corpus: &Corpus) -> Option<Labelled> {
+fn turns(path: &Path) -> Result<Vec<QueryLine>, String> {
+    let lines: Vec<QueryLine> = json_lines(path, "a turn is a line like {\"id\": \"..\", \"text\": \"..\"}")?;
+    if lines.is_empty() {
+        return Err(format!("{}: holds no turns", escaped_path(path)));
+    }
+    Ok(lines)
+}
+
+/// What a line says, or why it cannot be asked.
+fn label(line: QueryLine, corpus: &Corpus) -> Result<Labelled, String> {
     let places =
         |ids: &[String]| ids.iter().filter_map(|id| corpus.places.get(id).copied()).collect::<Vec<_>>();
     let (relevant, negative) = (places(&line.relevant), places(&line.negative_for));
-    if relevant.is_empty() && !line.relevant.is_empty() {
-        return None;
+    if let (true, Some(unknown)) = (relevant.is_empty(), line.relevant.first()) {
+        return Err(format!("its relevant playbook \"{}\" is not in the corpus", escaped(unknown, 80)));
     }
     let said = line.context.into_iter().map(|line| match line {
         ContextLine::Text(text) | ContextLine::Said { text } => text,
     });
     let said: Vec<String> = said.filter(|text| !text.trim().is_empty()).collect();
     let recent = said[said.len().saturating_sub(CONTEXT_TURNS)..].to_vec();
-    let query = MenuQuery::new(line.text).ok()?.with_recent(recent).ok()?;
+    let query = MenuQuery::new(line.text).and_then(|query| query.with_recent(recent));
+    let query = query.map_err(|error| error.to_string())?;
     let kind = line.kind.map(Arc::from);
-    Some(Labelled { query, relevant, negative, names_skill: line.names_skill, kind })
+    Ok(Labelled { query, relevant, negative, names_skill: line.names_skill, kind })
 }
 
 fn is_in(half: Half, id: &str) -> bool {
@@ -267,13 +303,15 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
     })
 }
 
-fn json_lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>, String> {
+/// The values of a file of JSON lines; `wanted` says what a line should be.
+fn json_lines<T: for<'a> Deserialize<'a>>(path: &Path, wanted: &str) -> Result<Vec<T>, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", escaped_path(path)))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(at, line)| {
-            serde_json::from_str(line)
-                .map_err(|error| format!("{} line {}: {error}", escaped_path(path), at + 1))
-        })
-        .collect()
+    let wrong = |at: usize, error: &serde_json::Error| {
+        let (line, message) = (at + 1, error.to_string());
+        let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+        let place = format!("{} line {line}, column {}", escaped_path(path), error.column());
+        format!("{place}: {}; {wanted}", escaped(what, 200))
+    };
+    lines.map(|(at, line)| serde_json::from_str(line).map_err(|error| wrong(at, &error))).collect()
 }

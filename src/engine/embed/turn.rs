@@ -5,7 +5,7 @@
 use super::{EmbedError, EmbedScratch, Embedder, Vector, normalize};
 use crate::domain::query::MenuQuery;
 use crate::engine::numbers::add_weighted;
-use crate::engine::window::{embedded_ends, weighted};
+use crate::engine::window::{embedded_parts, weighted};
 
 /// What the semantic pass has of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,20 +87,12 @@ impl TurnVector {
     }
 }
 
-/// What a turn is embedded from, with weights: of a long text its two ends, by their lengths.
+/// What a turn is embedded from, with weights.
 pub fn pieces(query: &MenuQuery) -> impl Iterator<Item = (&str, f32)> {
-    let halves = |text, weight| {
-        let (head, tail) = embedded_ends(text);
-        [(head, weight), (tail, weight * ratio(tail.len(), head.len()))]
-            .into_iter()
-            .filter(|(text, _)| !text.is_empty())
+    let parts = |text, weight| {
+        let parts = embedded_parts(text).map(|(part, share)| (part, share * weight));
+        parts.into_iter().filter(|(part, _)| !part.is_empty())
     };
-    halves(query.turn(), 1.0)
-        .chain(weighted(query.recent()).flat_map(move |(turn, weight)| halves(turn, weight)))
-}
-
-/// Lengths of at most a few thousand bytes.
-#[expect(clippy::cast_precision_loss, reason = "f32 holds such lengths exactly")]
-fn ratio(a: usize, b: usize) -> f32 {
-    a as f32 / b.max(1) as f32
+    parts(query.turn(), 1.0)
+        .chain(weighted(query.recent()).flat_map(move |(turn, weight)| parts(turn, weight)))
 }

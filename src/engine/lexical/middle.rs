@@ -1,6 +1,6 @@
 //! The middle of a long turn: its strongest pieces, at a low weight.
 //!
-//! Between the head and the tail of a turn lies what was pasted. The pieces of it that say most about this catalogue's
+//! Between the first paragraph and the last of a long turn lies what was pasted. The pieces of it that say most about this catalogue's
 //! subjects are evidence, but what they say besides is no sign that the turn is about something else: terms that no
 //! playbook knows do not count. **Cost**: linear in the middle; no allocation once the scratch has grown.
 

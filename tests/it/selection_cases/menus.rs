@@ -1,7 +1,10 @@
 //! What is on a menu, in which order, and what the model sees of it.
 
 use maitred::domain::agent::AgentSettings;
+use maitred::domain::menu::{MenuItem, Reason};
 use maitred::domain::playbook::PlaybookParts;
+use maitred::domain::slug::Slug;
+use maitred::engine::nearest::NEAR_DUPLICATE_COSINE;
 use maitred::transport::grpc::proto::{Exclusion, SelectMenuRequest, SelectMenuResponse};
 use prost::Message as _;
 use tonic::Code;
@@ -95,6 +98,27 @@ async fn a_huge_description_harms_neither_the_others_nor_what_tells_siblings_apa
     assert_eq!(shelf.items[0].slug, "other-17");
 }
 
+/// CASES 2.10: siblings that a word at the end tells apart are near-duplicates by their vectors, and the model sees both; where
+/// there is one place, the turn's words decide.
+#[test]
+fn siblings_that_one_word_tells_apart_are_both_offered() {
+    let turn = "review this payment diff for missing error handling before we merge it";
+    for (one, other) in [("drafts", "releases"), ("invoices", "receipts"), ("backend", "mobile")] {
+        let siblings = [("review-a", one), ("review-b", other)];
+        let siblings = siblings.map(|(slug, kind)| copy(slug, &sibling(&format!("For {kind}."))));
+        let shelves = (0..28).map(|at| playbook(&format!("shelf-{at}"), "", "Keeps a shelf in order."));
+        let index = index(siblings.into_iter().chain(shelves).collect(), RANKED);
+        assert!(index.alike(NEAR_DUPLICATE_COSINE).iter().any(|pair| pair.0.as_str() == "review-a"));
+        for (asked, first, second) in [(one, "review-a", "review-b"), (other, "review-b", "review-a")] {
+            let both = menu(&index, &format!("{turn}; it is about {asked}"), 0);
+            assert_eq!(slugs(&both), [first, second], "{both:#?}");
+            assert_eq!(both.items[0].near_duplicates, [Slug::parse(second).unwrap()]);
+            let single = menu(&index, &format!("{turn}; it is about {asked}"), 1);
+            assert_eq!((slugs(&single), single.omitted.near_duplicate), (vec![first], 1));
+        }
+    }
+}
+
 /// All of an answer but the token.
 fn bytes(answer: SelectMenuResponse) -> Vec<u8> {
     SelectMenuResponse { menu_token: String::new(), ..answer }.encode_to_vec()
@@ -116,6 +140,8 @@ async fn equal_turns_give_equal_bytes_and_unrelated_playbooks_change_nothing_tha
     let other = server.select(turn_request(b)).await.unwrap();
     assert_eq!(bytes(server.select(turn_request(a)).await.unwrap()), bytes(first.clone()));
     assert_eq!(bytes(server.select(turn_request(b)).await.unwrap()), bytes(other.clone()));
+    server.clock.advance(600);
+    assert_eq!(bytes(server.select(turn_request(a)).await.unwrap()), bytes(first.clone()));
     // Nothing tells the first two apart but their names.
     assert_eq!(first.items.iter().map(|item| &item.slug).collect::<Vec<_>>(), ["tide-a", "tide-b"]);
 
@@ -154,6 +180,50 @@ fn copies_take_one_place_in_the_same_order_every_time_and_others_keep_theirs() {
     for _ in 0..20 {
         assert_eq!(menu(&index, turn, 0), first);
     }
+}
+
+/// CASES 2.18: copies that a trigger speaks for, or that are always on, leave the places to others. They fill what is left, and
+/// the line of the first tells of them.
+#[test]
+fn copies_with_triggers_and_always_on_ones_leave_the_places_to_others() {
+    let text = "Plans a garden for the whole year: which bed gets which plants, and when to sow.";
+    let subjects = [
+        ("roses", "Cuts roses and keeps mildew off them."),
+        ("beans", "Sows beans in rows and harvests them."),
+        ("pond", "Cleans the pond and feeds its fish."),
+        ("bees", "Opens hives in spring and collects the honey."),
+    ];
+    let turn = "plan my garden for the year: roses, beans, a pond for fish, bees with hives";
+    let of = |copies: &str, others: &str, settings| {
+        let copies = ["a1", "a2", "a3"].map(|slug| playbook(slug, copies, text));
+        let others = subjects.map(|(slug, text)| playbook(slug, others, text));
+        index(copies.into_iter().chain(others).collect(), settings)
+    };
+    let always_on = AgentSettings::default();
+    for (copies, others, settings) in
+        [("garden", "fish|roses|beans|bees", RANKED), ("garden", "", RANKED), ("", "", always_on)]
+    {
+        let index = of(copies, others, settings);
+        for limit in 1..=6 {
+            let first = menu(&index, turn, limit);
+            let copies = slugs(&first).iter().filter(|slug| slug.starts_with('a')).count();
+            let others = first.items.len() - copies;
+            assert_eq!(first.items.len(), limit, "{first:#?}");
+            assert!(
+                copies <= 1 || others == subjects.len().min(limit - copies),
+                "{limit}: {:?}",
+                slugs(&first)
+            );
+            assert!(copies <= 1 || first.items.iter().any(|item| item.near_duplicates.len() + 1 == copies));
+            assert_eq!(menu(&index, turn, limit), first);
+        }
+    }
+    // The passes keep their order, and what is cut is counted where it belongs.
+    let triggered = menu(&of("garden", "", RANKED), turn, 6);
+    let by_trigger = |item: &MenuItem| matches!(item.reason, Reason::Trigger { .. });
+    assert!(triggered.items.is_sorted_by_key(|item| !by_trigger(item)), "{triggered:#?}");
+    let cut = menu(&of("garden", "fish|roses|beans|bees", RANKED), turn, 5);
+    assert_eq!(cut.omitted.triggered, 2, "{cut:#?}");
 }
 
 /// CASES 2.22: a playbook for explicit calls alone is on no menu, whatever asks for it, and remains one of the agent's: it is

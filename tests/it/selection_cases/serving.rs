@@ -2,9 +2,9 @@
 
 use std::io::BufReader;
 use std::process::Stdio;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use maitred::app::catalog::Catalog;
 use maitred::app::offer::ToolFormat;
@@ -67,6 +67,96 @@ async fn a_broken_model_is_told_of_everywhere_and_nothing_relevant_is_another_an
             assert_eq!(server.metric(&series).await, count, "{series}");
         }
     }
+}
+
+/// The built-in model, as slow as a sentence transformer may be, until something happens to it.
+#[derive(Debug)]
+struct Mortal {
+    model: Arc<dyn Embedder>,
+    fate: Mutex<Option<Fate>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Dies,
+    Hangs,
+    SpeaksNonsense,
+    Fails,
+}
+
+impl Embedder for Mortal {
+    fn about(&self) -> &About {
+        self.model.about()
+    }
+
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, EmbedError> {
+        let fate = *self.fate.lock().unwrap();
+        match fate {
+            None => self.model.embed(texts),
+            Some(Fate::Dies) => panic!("the model has died"),
+            Some(Fate::Hangs) => {
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_secs(2) {
+                    thread::park_timeout(Duration::from_millis(100));
+                }
+                self.model.embed(texts)
+            }
+            Some(Fate::SpeaksNonsense) => {
+                Ok(vec![Some(vec![f32::NAN; self.about().dimensions].into()); texts.len()])
+            }
+            Some(Fate::Fails) => Err(EmbedError::new("out of order")),
+        }
+    }
+
+    fn add(
+        &self,
+        text: &str,
+        weight: f32,
+        scratch: &mut EmbedScratch,
+        sum: &mut [f32],
+    ) -> Result<bool, EmbedError> {
+        self.model.add(text, weight, scratch, sum)
+    }
+}
+
+/// CASES 2.07: a model that dies, hangs, speaks nonsense or fails after the start: triggers and words are served in bounded time,
+/// the answer says what is missing, nothing else is offered for it; and it is taken back when it recovers.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_happens_to_a_model_triggers_and_words_are_served_in_time() {
+    let mortal = Arc::new(Mortal { model: builtin::model(), fate: Mutex::new(None) });
+    let skills = [
+        ("refund", skill_md("refund", "money back", "Decides whether a customer is repaid.", "Steps.")),
+        ("shed", skill_md("shed", "", "Tidies the garden shed and sorts the tools.", "Steps.")),
+        ("choir", skill_md("choir", "", "Plans which songs a choir rehearses.", "Steps.")),
+    ];
+    let embedder: Arc<dyn Embedder> = mortal.clone();
+    let setup = Setup { skills: &skills, settings: RANKED, embedder: Some(embedder), ..Setup::default() };
+    let server = TestServer::start(setup).await;
+    let fates = [Some(Fate::Fails), Some(Fate::SpeaksNonsense), Some(Fate::Dies), None, Some(Fate::Hangs)];
+    for fate in fates {
+        *mortal.fate.lock().unwrap() = fate;
+        for (turn, wanted) in [
+            ("they want their money back", vec!["refund"]),
+            ("sort the tools in the garden shed", vec!["shed"]),
+            ("what is the capital of Peru?", vec![]),
+        ] {
+            let began = Instant::now();
+            let answer = server.select(turn_request(turn)).await.unwrap();
+            let took = began.elapsed();
+            let slugs: Vec<&str> = answer.items.iter().map(|item| item.slug.as_str()).collect();
+            let state = answer.semantic.unwrap().state();
+            let is_expected =
+                state == if fate.is_some() { SemanticState::Unavailable } else { SemanticState::Ok };
+            assert!(is_expected && slugs == wanted, "{fate:?}, {turn}: {slugs:?} {state:?}");
+            assert!(took < Duration::from_secs(1), "{fate:?}: {took:?}");
+        }
+    }
+    assert_eq!(server.metric("maitred_semantic_total{state=\"unavailable\"}").await, 12);
+    assert_eq!(server.metric("maitred_semantic_total{state=\"ok\"}").await, 3);
 }
 
 /// A served directory, its log being read.

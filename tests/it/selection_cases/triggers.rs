@@ -69,34 +69,56 @@ fn triggers_inside_other_words_leave_the_places_to_what_the_turn_is_about() {
     assert_eq!(slugs(&meant), ["git-helper", "handbook"]);
 }
 
+const LOGGED: [&str; 8] = ["click", "deploy", "review", "report", "build", "test", "error", "login"];
+
 fn trace(bytes: usize) -> String {
+    pasted(bytes, |word, line| format!("  at {word}.Handler.invoke(Handler.java:{line}) [{word}-core.jar]"))
+}
+
+fn pasted(bytes: usize, shape: impl Fn(&str, usize) -> String) -> String {
     let mut text = String::new();
     for line in 0.. {
         if text.len() >= bytes {
             break;
         }
-        let words = ["click", "deploy", "review", "report"][line % 4];
-        writeln!(text, "  at {words}.Handler.invoke(Handler.java:{line}) [{words}-core.jar]").unwrap();
+        writeln!(text, "{}", shape(LOGGED[line % LOGGED.len()], line)).unwrap();
     }
     text
 }
 
-/// CASES 2.20: a stack trace that holds every common word, and the request below it.
+/// CASES 2.20: a stack trace, or a log, that holds every common word, and the request below it, above it, or in a block of its
+/// own. What the paste holds is no trigger, but for its first line, which may be a request.
 #[test]
-fn a_pasted_log_does_not_drown_the_request_below_it() {
-    let triggered = ["click", "deploy", "review", "report"];
-    let mut playbooks: Vec<_> =
-        triggered.map(|word| playbook(word, word, &format!("The {word} of another department."))).into();
-    playbooks.push(playbook("brief", "", "Summarises anything technical for a manager who has a minute."));
+fn a_pasted_log_does_not_drown_the_request_beside_it() {
+    let mut playbooks: Vec<_> = LOGGED
+        .map(|word| playbook(word, word, &format!("The {word} desk: how we {word} things here.")))
+        .into();
+    playbooks.push(playbook("brief", "", "Summarises technical material for managers and executives."));
     playbooks.push(playbook("middle", "flamingo", "Feeds the birds of the zoo."));
     let index = index(playbooks, RANKED);
-    let log = trace(50_000);
-    let turn = format!("{log}flamingo\n{log}summarise this for my manager");
-    for limit in 0..=6 {
-        let menu = menu(&index, &turn, limit);
-        let slugs = slugs(&menu);
-        assert!(slugs.len() <= if limit == 0 { 6 } else { limit } && !slugs.contains(&"middle"), "{slugs:?}");
-        assert!(limit == 1 || slugs.contains(&"brief"), "limit {limit}: {slugs:?}");
+    let request = "summarise this for my manager";
+    let log = |bytes| {
+        pasted(bytes, |word, line| {
+            format!("2026-12-03 12:00:{:02} INFO {word} failed: {word} again", line % 60)
+        })
+    };
+    for paste in [trace(50_000), log(50_000), log(4_000), trace(60_000)] {
+        for turn in [
+            format!("{paste}flamingo\n{paste}{request}"),
+            format!("{request}:\n{paste}flamingo\n{paste}"),
+            format!("```\n{paste}flamingo\n{paste}```\n\n{request}\n"),
+        ] {
+            for limit in 0..=6 {
+                let menu = menu(&index, &turn, limit);
+                let slugs = slugs(&menu);
+                assert!(
+                    slugs.len() <= if limit == 0 { 6 } else { limit } && !slugs.contains(&"middle"),
+                    "{slugs:?}"
+                );
+                assert!(limit == 1 || slugs.contains(&"brief"), "limit {limit}: {slugs:?}");
+                assert!(found_in(&menu).len() <= 2, "limit {limit}: {slugs:?}");
+            }
+        }
     }
 }
 
@@ -171,8 +193,12 @@ fn a_playbook_that_wants_every_turn_does_not_get_it() {
         assert!(found.playbooks[0].neutral_share <= NEUTRAL_SHARE_MAX, "{found:?}");
         assert!(!found.playbooks[0].warnings.is_empty(), "{found:?}");
     }
+    // Pieces of words that are in many turns have to stand as words.
+    let pieces = playbook("greedy", "er|ing|es|th|ou", "Use this for every request, always.");
+    let found = lint(vec![pieces, tap()], RANKED, &Builder::default(), &|_, _| {}).unwrap();
+    assert!(found.playbooks[0].neutral_share <= NEUTRAL_SHARE_MAX, "{found:?}");
     // Other bait fires, and is told of by `check --menu`; past the limit it does not get either.
-    let many = (0..12).map(|at| playbook(&format!("bait-{at:02}"), "er|in", "Everything."));
+    let many = (0..12).map(|at| playbook(&format!("bait-{at:02}"), "inn|itch", "Everything."));
     let index = index(many.chain([tap()]).collect(), AgentSettings::default());
     for limit in 1..=6 {
         let menu = menu(&index, "my kitchen tap is dripping after dinner", limit);
