@@ -1,5 +1,6 @@
 //! What is on a menu, in which order, and what the model sees of it.
 
+use maitred::app::packs;
 use maitred::domain::agent::AgentSettings;
 use maitred::domain::menu::{MenuItem, Reason};
 use maitred::domain::playbook::PlaybookParts;
@@ -7,6 +8,7 @@ use maitred::domain::slug::Slug;
 use maitred::engine::nearest::NEAR_DUPLICATE_COSINE;
 use maitred::transport::grpc::proto::{Exclusion, SelectMenuRequest, SelectMenuResponse};
 use prost::Message as _;
+use serde_json::Value;
 use tonic::Code;
 
 use super::{menu, slugs};
@@ -158,6 +160,23 @@ async fn equal_turns_give_equal_bytes_and_unrelated_playbooks_change_nothing_tha
         (&after.prompt_block, &after.tool, &after.menu_digest),
         (&first.prompt_block, &first.tool, &first.menu_digest)
     );
+}
+
+/// CASES 2.12: of the labelled turns, how many have another menu once an unrelated playbook joins the thirty, as it was on
+/// 2026-12-03: 7 of 457. A larger catalogue makes words rarer, and what is near the floor, or the last of several, may change.
+#[test]
+fn an_unrelated_playbook_changes_the_menu_of_hardly_any_turn() {
+    let library: Vec<_> = packs::library().into_iter().flat_map(|pack| pack.playbooks).collect();
+    let extra =
+        playbook("aquarium", "salt water tank", "Keeps the water of an aquarium clean and its corals alive.");
+    let without = index(library.clone(), AgentSettings::default());
+    let with = index(library.into_iter().chain([extra]).collect(), AgentSettings::default());
+    let turns = include_str!("../../fixtures/quality/turns.jsonl").lines();
+    let texts =
+        turns.map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned());
+    let changes = |text: &String| slugs(&menu(&without, text, 0)) != slugs(&menu(&with, text, 0));
+    let changed: Vec<String> = texts.filter(changes).collect();
+    assert!(changed.len() <= 9, "{}: {changed:#?}", changed.len());
 }
 
 /// CASES 2.18: three copies under three names, beside ten others.
