@@ -1,14 +1,16 @@
-//! Many patterns over one text: those of which the text holds no word are neither run nor compiled.
+//! Many patterns over one text: those whose words the text does not hold are neither run nor compiled.
 //!
 //! **Cost**: one pass of an automaton over the text for all of them, and one search for each that is left. A pattern is compiled at
 //! its first search: all of them together would take 0.1 s and 15 MiB.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::Regex;
 
-use super::words;
+use super::words::{self, Word};
 
 /// Pieces that patterns share: `{gap}` is the rest of a command, over line continuations; `{sh}` and `{py}` what runs a script.
 const PIECES: [(&str, &str); 3] = [
@@ -62,41 +64,57 @@ pub(super) fn regex(pattern: &str) -> Regex {
 pub(super) struct Set {
     searches: Vec<Search>,
     words: AhoCorasick,
-    /// For each word the patterns that wait for it.
-    waiting: Vec<Vec<usize>>,
-    /// The patterns that wait for none.
-    always: Vec<usize>,
+    /// For each word the sets that it is of.
+    sets: Vec<Vec<Membership>>,
+    /// For each pattern the sets of which a text must hold a word: all of them.
+    needs: Vec<Range<usize>>,
+    set_count: usize,
+}
+
+/// A word is of a set where it stands with these edges.
+struct Membership {
+    set: usize,
+    begins: bool,
+    ends: bool,
 }
 
 impl Set {
     pub(super) fn new(searches: impl IntoIterator<Item = Search>) -> Self {
         let searches: Vec<Search> = searches.into_iter().collect();
-        let mut waiting = std::collections::BTreeMap::<Vec<u8>, Vec<usize>>::new();
-        let mut always = Vec::new();
-        for (index, search) in searches.iter().enumerate() {
-            match words::required(&search.pattern) {
-                Some(words) => {
-                    words.into_iter().for_each(|word| waiting.entry(word).or_default().push(index))
+        let mut members = BTreeMap::<Vec<u8>, Vec<Membership>>::new();
+        let (mut needs, mut set_count) = (Vec::new(), 0);
+        for search in &searches {
+            let first = set_count;
+            for set in words::required(&search.pattern) {
+                for Word { text, begins, ends } in set {
+                    members.entry(text).or_default().push(Membership { set: set_count, begins, ends });
                 }
-                None => always.push(index),
+                set_count += 1;
             }
+            needs.push(first..set_count);
         }
         let words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(waiting.keys())
+            .build(members.keys())
             .expect("some hundreds of words are no limit");
-        Self { searches, words, waiting: waiting.into_values().collect(), always }
+        Self { searches, words, sets: members.into_values().collect(), needs, set_count }
     }
 
     /// The patterns that may match in a text, each with its place in the set, in order.
     pub(super) fn over(&self, text: &[u8]) -> impl Iterator<Item = (usize, &Regex)> {
-        let mut is_due = vec![false; self.searches.len()];
-        self.always.iter().for_each(|index| is_due[*index] = true);
+        let is_letter =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let mut is_met = vec![false; self.set_count];
         for found in self.words.find_overlapping_iter(text) {
-            self.waiting[found.pattern()].iter().for_each(|index| is_due[*index] = true);
+            for Membership { set, begins, ends } in &self.sets[found.pattern()] {
+                let is_inside = (*begins && found.start() > 0 && is_letter(text.get(found.start() - 1)))
+                    || (*ends && is_letter(text.get(found.end())));
+                is_met[*set] |= !is_inside;
+            }
         }
-        let due = self.searches.iter().enumerate().zip(is_due);
-        due.filter(|(_, is_due)| *is_due).map(|((index, search), _)| (index, search.regex()))
+        let is_due = move |needs: &Range<usize>| is_met[needs.clone()].iter().all(|is_met| *is_met);
+        let due = self.searches.iter().zip(&self.needs).enumerate();
+        due.filter(move |(_, (_, needs))| is_due(needs)).map(|(index, (search, _))| (index, search.regex()))
     }
 }
