@@ -94,7 +94,12 @@ impl Row {
     fn run(&self, regex: &Regex, file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
         // The last look at what is near: where, and what it said.
         let mut looked: Option<(usize, bool)> = None;
+        // The end of a line of which no hit can be worse than one that it has.
+        let mut done = 0;
         for found in regex.find_iter(&view.text) {
+            if found.start() < done {
+                continue;
+            }
             if !self.needs.is_empty() {
                 let is_near = match looked {
                     Some((at, answer)) if found.start() - at < STEP_BYTES && found.start() > at => answer,
@@ -111,6 +116,12 @@ impl Row {
             }
             if let Some(level) = self.judge(file, view, &found) {
                 hits.push(Hit::new(self.rule, level, view, found.start(), found.end()));
+                // Where somebody disguised a letter a later hit may yet be worse.
+                if level == self.level && view.kind != Kind::Folded {
+                    let rest = &view.text[found.end()..];
+                    let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+                    done = found.end() + length;
+                }
             }
         }
     }
