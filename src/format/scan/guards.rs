@@ -46,7 +46,7 @@ fn compile(pattern: &str) -> Regex {
 
 static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i-u)\b(?:\w+_(?:blocked|malicious|dangerous|unsafe|rejected)|(?:warn|alert)(?:s|ing)?\s+(?:when|if|about|on|against)|never|not|don.{1,3}t|cannot|can.{1,3}t|won.{1,3}t|shouldn.{1,3}t|mustn.{1,3}t|avoid(?:s|ing)?|without|no longer|forbid(?:den|s)?|prohibit(?:ed|s)?|refuse[sd]?|reject(?:s|ed)?|block(?:s|ed|ing)?|prevent(?:s|ing)?|flag(?:s|ged)?|detect(?:s|ing|ion)?|dangerous|malicious|unsafe|insecure|suspicious|attacks?|attackers?|anti-?patterns?|red flags?|warning signs?|risky|harmful|vulnerab\w*|exploit\w*|bad|wrong|instead of|such as|for example|examples?|e\.g\.|like|look(?:s|ing)? for|watch (?:out )?for|scan(?:s|ning)? for|check(?:s|ing)? for|patterns?|injections?|payloads?)\b|\b(?:grep|rg|egrep)\s[^'\x22|;&]*['\x22][^'\x22]*$|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
+        r"(?i-u)\b(?:\w+_(?:blocked|malicious|dangerous|unsafe|rejected)|(?:warn|alert)(?:s|ing)?\s+(?:when|if|about|on|against)|never|not|don.{1,3}t|cannot|can.{1,3}t|won.{1,3}t|shouldn.{1,3}t|mustn.{1,3}t|avoid(?:s|ing)?|without|no longer|forbid(?:den|s)?|prohibit(?:ed|s)?|den(?:y|ied|ies)|refuse[sd]?|reject(?:s|ed)?|block(?:s|ed|ing)?|prevent(?:s|ing)?|flag(?:s|ged)?|detect(?:s|ing|ion)?|dangerous|malicious|unsafe|insecure|suspicious|attacks?|attackers?|anti-?patterns?|red flags?|warning signs?|risky|harmful|vulnerab\w*|exploit\w*|bad|wrong|instead of|such as|for example|examples?|e\.g\.|like|look(?:s|ing)? for|watch (?:out )?for|scan(?:s|ning)? for|check(?:s|ing)? for|patterns?|injections?|payloads?)\b|\b(?:grep|rg|egrep)\s[^'\x22|;&]*['\x22][^'\x22]*$|\xE2\x9D\x8C|\xF0\x9F\x9A\xAB|\xE2\x9B\x94",
     )
 });
 

@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-const TASKS: &str = r"\b(?:always|after|before|upon|following|when(?:ever)?|on|with|for)\s+(?:(?:you|the|finish(?:ing)?|complet(?:e|ing)|perform(?:ing)?|process(?:ing)?|mak(?:e|ing)|handl(?:e|ing)|edit(?:ing)?|start(?:ing)?|run(?:ning)?|doing|making)\s+){0,3}(?:any|every|each|all|a|an)\s+(?:[\w/-]+\s+){0,3}(?:tasks?|operations?|requests?|edits?|editing|changes?|commits?|messages?|responses?|replies|retrievals?|sessions?|turns?|conversations?|queries|interactions?|tool calls?|jobs?)\b";
+const TASKS: &str = r"\b(?:(?:always|after|before|upon|following|when(?:ever)?)\s+(?:(?:you|the|finish(?:ing)?|complet(?:e|ing)|perform(?:ing)?|process(?:ing)?|mak(?:e|ing)|handl(?:e|ing)|edit(?:ing)?|start(?:ing)?|run(?:ning)?|doing|making)\s+){0,3}(?:any|every|each|all|a|an)|(?:on|with|for)\s+(?:(?:you|the|finish(?:ing)?|complet(?:e|ing)|perform(?:ing)?|process(?:ing)?|mak(?:e|ing)|handl(?:e|ing)|edit(?:ing)?|start(?:ing)?|run(?:ning)?|doing|making)\s+){0,3}(?:any|every|each|all))\s+(?:[\w/-]+\s+){0,3}(?:tasks?|operations?|requests?|edits?|editing|changes?|commits?|messages?|responses?|replies|retrievals?|sessions?|turns?|conversations?|queries|interactions?|tool calls?|jobs?)\b";
 
 /// Verbs that take data out or away.
 const EFFECT: &str = r"\b(?:sends?|uploads?|posts?|forwards?|transmits?|exfiltrates?|zips?|encrypts?|e-?mails?|backs? ?up|backups?|curl|wget|requests\.post)\b";
@@ -129,6 +129,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         Level::High,
         r"\b(?:send|upload|forward|transmit|exfiltrate|e-?mail|encrypt|delete|download|install|execute|copy|post)(?:s|ing)?\b[^.\n]{0,120}\b(?:without\s+(?:telling|informing|notifying|alerting|asking)\s+(?:the\s+)?users?|without\s+(?:the\s+)?users?(?:'s)?\s+(?:knowledge|knowing|noticing|consent))",
     )
+    .unless(r"asking\s+(?:the\s+)?users?\s+to\s")
     .guards(PROSE),
     row(
         "INJ004",

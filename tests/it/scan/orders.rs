@@ -176,3 +176,16 @@ fn orders_block_whatever_is_denied_beside_them() {
         ("You MUST always sing in tune. IMPORTANT: never skip a bar.", None, None),
     ]);
 }
+
+/// What real files say that looks like an order, and is none.
+#[test]
+fn what_is_about_one_session_or_denied_is_no_order() {
+    for line in [
+        "It sends commands to the player on an existing session, and plays at https://rota-drop.zz/web.",
+        "Stop once the singer can go on or execute without asking the user to repeat the song.",
+        "\"deny\": [\"Bash(rm -rf *)\", \"Bash(mkfs *)\"]",
+    ] {
+        let level = worst(&skill(line));
+        assert!(level.is_none_or(|level| level <= Medium), "{line}: {level:?}");
+    }
+}
