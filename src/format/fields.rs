@@ -173,7 +173,8 @@ impl Reader<'_> {
             "maitred-order" => self.order(entry),
             "maitred-explicit" => self.explicit(entry),
             "maitred-source" => self.draft.source = entry.node.text().map(str::to_owned),
-            key if key.starts_with("maitred-") => {
+            // In capitals, too: beside the field that an export writes it would be a repeated key.
+            key if key.to_lowercase().starts_with("maitred-") => {
                 let shown = text::escaped(key, 60);
                 self.warn(
                     entry.place,

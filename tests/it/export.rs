@@ -214,3 +214,17 @@ fn the_library_is_exported_as_it_is_written() {
         assert_eq!(parse(skill_md(playbook).unwrap().as_bytes()).playbook.as_ref(), Some(&**playbook));
     }
 }
+
+/// Found by the fuzzer: a field of ours in capitals was carried as one of others, and the export, which writes ours, had it twice.
+#[test]
+fn a_field_of_ours_in_capitals_is_named_and_not_carried() {
+    let text = "---\nname: tides\ndescription: Reads tides.\nmetadata:\n  mAitred-triggers: \"low tide\"\n  MAITRED-TITLE: T\n---\nBody\n";
+    let parsed = parse(text.as_bytes());
+    let told: Vec<String> = parsed.diagnostics.iter().map(ToString::to_string).collect();
+    for key in ["`mAitred-triggers` is not a field of maitred", "`MAITRED-TITLE` is not a field of maitred"] {
+        assert!(told.iter().any(|line| line.contains(key)), "{told:?}");
+    }
+    let playbook = parsed.playbook.unwrap();
+    assert!(playbook.parts().metadata.is_empty() && playbook.parts().triggers_wanted);
+    assert_eq!(parse(skill_md(&playbook).unwrap().as_bytes()).playbook, Some(playbook));
+}
