@@ -50,7 +50,7 @@ fn report(what: &str, texts: &[(String, String)]) {
     say(&format!(
         "{what:<18} {:>5} texts  mean {:>7.3} ms  p50 {:>7.3}  p99 {:>7.3}  worst {:>7.3}  {:>6.0} x reading its characters",
         texts.len(),
-        scanned / times.len() as f64,
+        scanned / f64::from(u32::try_from(times.len()).expect("some thousands of texts")),
         at(50),
         at(99),
         at(100),

@@ -68,7 +68,7 @@ pub(super) struct Set {
     sets: Vec<Vec<Membership>>,
     /// For each pattern the sets of which a text must hold a word: all of them.
     needs: Vec<Range<usize>>,
-    set_count: usize,
+    count: usize,
 }
 
 /// A word is of a set where it stands with these edges.
@@ -82,30 +82,30 @@ impl Set {
     pub(super) fn new(searches: impl IntoIterator<Item = Search>) -> Self {
         let searches: Vec<Search> = searches.into_iter().collect();
         let mut members = BTreeMap::<Vec<u8>, Vec<Membership>>::new();
-        let (mut needs, mut set_count) = (Vec::new(), 0);
+        let (mut needs, mut count) = (Vec::new(), 0);
         for search in &searches {
-            let first = set_count;
+            let first = count;
             for set in words::required(&search.pattern) {
                 for Word { text, begins, ends } in set {
-                    members.entry(text).or_default().push(Membership { set: set_count, begins, ends });
+                    members.entry(text).or_default().push(Membership { set: count, begins, ends });
                 }
-                set_count += 1;
+                count += 1;
             }
-            needs.push(first..set_count);
+            needs.push(first..count);
         }
         let words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
             .build(members.keys())
             .expect("some hundreds of words are no limit");
-        Self { searches, words, sets: members.into_values().collect(), needs, set_count }
+        Self { searches, words, sets: members.into_values().collect(), needs, count }
     }
 
     /// The patterns that may match in a text, each with its place in the set, in order.
     pub(super) fn over(&self, text: &[u8]) -> impl Iterator<Item = (usize, &Regex)> {
         let is_letter =
             |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let mut is_met = vec![false; self.set_count];
+        let mut is_met = vec![false; self.count];
         for found in self.words.find_overlapping_iter(text) {
             for Membership { set, begins, ends } in &self.sets[found.pattern()] {
                 let is_inside = (*begins && found.start() > 0 && is_letter(text.get(found.start() - 1)))

@@ -175,8 +175,8 @@ fn an_unrelated_playbook_changes_the_menu_of_hardly_any_turn() {
     let texts =
         turns.map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned());
     let changes = |text: &String| slugs(&menu(&without, text, 0)) != slugs(&menu(&with, text, 0));
-    let changed: Vec<String> = texts.filter(changes).collect();
-    assert!(changed.len() <= 9, "{}: {changed:#?}", changed.len());
+    let moved: Vec<String> = texts.filter(changes).collect();
+    assert!(moved.len() <= 9, "{}: {moved:#?}", moved.len());
 }
 
 /// CASES 2.18: three copies under three names, beside ten others.
