@@ -10,10 +10,6 @@ use crate::domain::playbook::{Part, Playbook, PlaybookParts};
 use crate::domain::slug::Slug;
 use crate::domain::text;
 
-/// Our own fields, under `metadata`.
-pub(super) const OWN_FIELDS: [&str; 5] =
-    ["maitred-triggers", "maitred-title", "maitred-order", "maitred-explicit", "maitred-source"];
-
 /// Turns the tree into a playbook; none when a diagnostic refuses the file.
 pub(super) fn interpret(
     tree: &Tree,

@@ -10,9 +10,12 @@ use std::collections::HashMap;
 use granit_parser::{Event, Marker, Parser, Placement, ScalarStyle, ScanError, Span};
 
 use super::diagnostic::{Diagnostic, Place};
-use super::fields::OWN_FIELDS;
 use crate::domain::limits::{YAML_KEYS_MAX, YAML_LEVELS_MAX};
 use crate::domain::text;
+
+/// Our own fields, under `metadata`: an export adds them to what a file has, so they do not count as its keys.
+const OWN_FIELDS: [&str; 5] =
+    ["maitred-triggers", "maitred-title", "maitred-order", "maitred-explicit", "maitred-source"];
 
 /// A value with its place in the file.
 #[derive(Clone, Debug)]

@@ -70,7 +70,7 @@ const HOMES: [(&str, &[&str]); 36] = [
     ("nalgebra::", &["engine/embed/distill", "engine/calibrate.rs"]),
     ("safetensors::", &["engine/embed"]),
     ("tokenizers::", &["engine/embed"]),
-    ("unicode_script::", &["engine/embed/script.rs", "format/scan/hidden.rs"]),
+    ("unicode_script::", &["engine/embed/script.rs", "format/scan"]),
     ("unicode_security::", &["format/scan/views.rs"]),
     ("regex::", &["format/scan"]),
     ("regex_syntax::", &["format/scan/words.rs"]),

@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::guards;
+use super::hit::Hit;
 use super::pattern::paragraph;
 use super::search::{self, Search, Set};
-use super::settle::Hit;
 use super::urls::{self, Sink};
 use super::views::{Kind, View};
 use super::{File, Level, rule};

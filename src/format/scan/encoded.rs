@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::hit::Hit;
 use super::layers::{Decoded, tokens};
 use super::search;
-use super::settle::Hit;
 use super::views::View;
 use super::{File, Level, Rule, guards, rule};
 

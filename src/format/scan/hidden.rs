@@ -9,10 +9,10 @@ use regex::bytes::Regex;
 use unicode_script::{Script, UnicodeScript as _};
 
 use super::guards::{FENCE, NEG, QUO, SEC, TABLE};
+use super::hit::Hit;
 use super::pattern::{Pattern, row};
 use super::regions::Region;
 use super::search;
-use super::settle::Hit;
 use super::urls::{self, Sink};
 use super::{File, Level, Rule, rule, views};
 
@@ -359,23 +359,6 @@ fn check_comments(file: &File<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
-/// Whether a word mixes ASCII letters with letters that look like ASCII ones.
-pub(super) fn is_mixed(word: &[u8]) -> bool {
-    let Ok(word) = std::str::from_utf8(word) else { return false };
-    let ascii = word.chars().filter(char::is_ascii_alphabetic).count();
-    let alike = word.chars().filter(|c| is_foreign_letter(*c)).count();
-    let is_all = word.chars().all(|c| c.is_ascii() || is_foreign_letter(c));
-    ascii >= 2 && alike >= 1 && is_all
-}
-
-fn is_foreign_letter(c: char) -> bool {
-    matches!(
-        c.script(),
-        Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Latin
-    ) && !matches!(c, '\u{80}'..='\u{24F}')
-        && views::letter(c).is_some()
-}
-
 /// Words of several scripts in code: nobody writes a command so by accident.
 fn check_words(file: &File<'_>, hits: &mut Vec<Hit>) {
     if file.text.is_ascii() {
@@ -390,7 +373,7 @@ fn check_words(file: &File<'_>, hits: &mut Vec<Hit>) {
         let (mut at, mut ticks) = (0, 0);
         for word in line.split_inclusive(|c: char| !c.is_alphanumeric()) {
             let bare = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-            if (is_code || ticks % 2 == 1) && is_mixed(bare.as_bytes()) && !is_formula(bare) {
+            if (is_code || ticks % 2 == 1) && views::is_mixed(bare.as_bytes()) && !is_formula(bare) {
                 hits.push(Hit::raw(rule("HID006"), Level::High, start + at, start + at + bare.len()));
             }
             ticks += word.bytes().filter(|byte| *byte == b'`').count();

@@ -12,6 +12,7 @@
 //! guard looks at a window of bounded size.
 
 mod guards;
+mod hit;
 mod layers;
 mod pattern;
 mod regions;
@@ -38,8 +39,8 @@ pub mod overrides;
 
 use std::sync::LazyLock;
 
+use self::hit::Hit;
 pub use self::regions::Region;
-use self::settle::Hit;
 use self::views::View;
 use crate::domain::limits::FILE_BYTES_MAX;
 use crate::domain::playbook::Playbook;

@@ -6,9 +6,9 @@
 use regex::bytes::{Match, Regex};
 
 use super::guards::{self, FENCE, Guards, NEG, NOTES, OWN, PROMPTS, QUO, SEC, SINK, TABLE, WORDS};
+use super::hit::Hit;
 use super::regions::Region;
 use super::search::{Search, Set};
-use super::settle::Hit;
 use super::urls::{self, Sink};
 use super::views::{Kind, View};
 use super::{File, Level, Rule, rule};

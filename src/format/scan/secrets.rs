@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::hit::Hit;
 use super::search::{Search, Set};
-use super::settle::Hit;
 use super::views::View;
 use super::{File, Level, Rule, rule};
 

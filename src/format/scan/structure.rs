@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
+use super::hit::Hit;
 use super::search;
-use super::settle::Hit;
 use super::{File, Level, Rule, rule};
 use crate::domain::playbook::Playbook;
 

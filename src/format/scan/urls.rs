@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use super::guards::{FENCE, NEG, QUO, SEC, Subject, TABLE, WORDS};
+use super::hit::Hit;
 use super::pattern::{Pattern, row};
 use super::search;
-use super::settle::Hit;
-use super::views::{Kind, View};
+use super::views::{self, Kind, View};
 use super::{File, Level, Rule, rule};
 
 pub(super) const RULES: &[Rule] = &[
@@ -162,7 +162,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
                 hits.push(Hit::new(rule("URL003"), Level::Info, view, whole.start(), whole.end()));
             }
         }
-        if view.kind == Kind::Raw && !host.as_bytes().is_ascii() && super::hidden::is_mixed(host.as_bytes()) {
+        if view.kind == Kind::Raw && !host.as_bytes().is_ascii() && views::is_mixed(host.as_bytes()) {
             hits.push(Hit::new(rule("HID006"), Level::High, view, whole.start(), whole.end()));
         }
     }

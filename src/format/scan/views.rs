@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_script::{Script, UnicodeScript as _};
 use unicode_security::confusable_detection::skeleton;
 
 /// A text to run patterns over.
@@ -130,6 +131,23 @@ fn plain(text: &str) -> Option<Look> {
         look[..text.len()].copy_from_slice(text.as_bytes());
         look
     })
+}
+
+/// Whether a word mixes ASCII letters with letters that look like ASCII ones.
+pub(super) fn is_mixed(word: &[u8]) -> bool {
+    let Ok(word) = std::str::from_utf8(word) else { return false };
+    let ascii = word.chars().filter(char::is_ascii_alphabetic).count();
+    let alike = word.chars().filter(|c| is_foreign_letter(*c)).count();
+    let is_all = word.chars().all(|c| c.is_ascii() || is_foreign_letter(c));
+    ascii >= 2 && alike >= 1 && is_all
+}
+
+fn is_foreign_letter(c: char) -> bool {
+    matches!(
+        c.script(),
+        Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Latin
+    ) && !matches!(c, '\u{80}'..='\u{24F}')
+        && letter(c).is_some()
 }
 
 /// Letters whose entry in the tables loses their case or their shape: the tables fold `I` to `l`.
