@@ -10,7 +10,7 @@ use super::guards;
 use super::hit::Hit;
 use super::pattern::paragraph;
 use super::search::{self, Search, Set};
-use super::urls::{self, Sink};
+use super::sink::{Sink, sink};
 use super::views::{Kind, View};
 use super::{File, Level, rule};
 
@@ -99,7 +99,7 @@ pub(super) fn check(file: &File<'_>, view: &View<'_>, hits: &mut Vec<Hit>) {
     }
     for found in TOLD.over(text).flat_map(|(_, pattern)| pattern.find_iter(text)) {
         let near = paragraph(text, found.start(), found.end());
-        let is_told = urls::sink(near, &file.subject) != Sink::None || AT_URL.is_match(near);
+        let is_told = sink(near, &file.subject) != Sink::None || AT_URL.is_match(near);
         if is_told {
             judge(file, view, hits, "RCE002", (found.start(), found.end()), near);
         }
@@ -216,7 +216,7 @@ fn judge(
         Level::Critical
     } else if LOCAL.is_match(own_line) || INSTALLERS.is_match(own_line) {
         Level::Low
-    } else if urls::sink(own_line, &file.subject) == Sink::Own {
+    } else if sink(own_line, &file.subject) == Sink::Own {
         Level::Medium
     } else {
         Level::High

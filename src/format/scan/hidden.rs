@@ -13,7 +13,7 @@ use super::hit::Hit;
 use super::pattern::{Pattern, row};
 use super::regions::Region;
 use super::search;
-use super::urls::{self, Sink};
+use super::sink::{Sink, sink};
 use super::{File, Level, Rule, rule, views};
 
 pub(super) const RULES: &[Rule] = &[
@@ -349,7 +349,7 @@ fn check_comments(file: &File<'_>, hits: &mut Vec<Hit>) {
     for span in file.regions.comments() {
         let end = file.text.floor_char_boundary(span.end.min(span.start + 4_000));
         let text = &file.text.as_bytes()[span.start..end];
-        if TOOLING.is_match(text) && urls::sink(text, &file.subject) != Sink::Foreign {
+        if TOOLING.is_match(text) && sink(text, &file.subject) != Sink::Foreign {
             continue;
         }
         if let Some(order) = ORDER.find(text).filter(|_| ACTOR.is_match(text)) {

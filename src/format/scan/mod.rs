@@ -18,6 +18,7 @@ mod pattern;
 mod regions;
 mod search;
 mod settle;
+mod sink;
 mod views;
 mod words;
 

@@ -9,7 +9,7 @@ use super::guards::{self, FENCE, Guards, NEG, NOTES, OWN, PROMPTS, QUO, SEC, SIN
 use super::hit::Hit;
 use super::regions::Region;
 use super::search::{Search, Set};
-use super::urls::{self, Sink};
+use super::sink::{Sink, sink};
 use super::views::{Kind, View};
 use super::{File, Level, Rule, rule};
 
@@ -138,7 +138,7 @@ impl Row {
         let mut level = self.level;
         if self.guards & (SINK | OWN) != 0 {
             let window = paragraph(text, start, end);
-            match urls::sink(window, &file.subject) {
+            match sink(window, &file.subject) {
                 Sink::None if self.guards & SINK != 0 => return None,
                 Sink::Own => {
                     level = if level > Level::Medium { Level::Medium } else { level.min(Level::Low) }
