@@ -8,6 +8,9 @@ of the turns about skills have 13 and more. Where they alone are out of scope, a
 that were fitted so offered a marketing menu to seven in ten turns of .NET developers. One turn in twenty is therefore one that
 was asked of a set of another field; those are as long as turns about skills are. They keep their ids, and with them their half:
 what is only reported of one set is not fitted on as being out of scope of another.
+
+The background turns order taxis and ask for the weather: of a set of tools they may be in scope. There the turns asked of the sets of
+skills are those about nothing, besides what the set itself holds.
 """
 
 import hashlib
@@ -21,6 +24,7 @@ ELSEWHERE = {
     "dotnet_skills": {"marketing_skills": 100, "sealtools": 60, "sgd_test": 40},
     "wild_trigger_dev": {"sealtools": 140, "sgd_test": 60},
 }
+TOOLS = {"metatool", "apibank", "sgd_test", "sealtools"}
 
 
 def turns(path):
@@ -41,8 +45,9 @@ def asked_of(folder, name, count):
 
 def main(folder, name, output):
     folder = pathlib.Path(folder)
-    stray = list(turns(folder / "eval/background_turns.jsonl"))
-    for other, count in ELSEWHERE[name].items():
+    stray = [] if name in TOOLS else list(turns(folder / "eval/background_turns.jsonl"))
+    elsewhere = dict.fromkeys(ELSEWHERE) if name in TOOLS else ELSEWHERE[name]
+    for other, count in elsewhere.items():
         stray.extend(asked_of(folder, other, count))
     ids = [turn["id"] for turn in stray]
     assert len(ids) == len(set(ids)), "two turns have one id"

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::calibration::{self, Calibration};
-use super::content::{Contents, Gathered};
+use super::content::{Content, Contents, Gathered};
 use super::embed::scale::Scale;
 use super::embed::{EmbedError, Embedder, builtin};
 use super::lexical::Lexical;
@@ -16,6 +16,9 @@ use super::snapshot::AgentIndex;
 use super::trigger::{TooManyTriggers, TriggerIndex};
 use crate::domain::agent::{AgentSettings, Untriggered};
 use crate::domain::playbook::Playbook;
+
+/// Bytes below which a body says nothing that selection could go by: a line.
+const BODY_BYTES_FEW: usize = 100;
 
 /// Builds indexes that share what is equal in them.
 #[derive(Debug)]
@@ -112,19 +115,10 @@ impl Builder {
             .map(|(ord, _)| PlaybookOrd::new(ord))
             .collect();
         let embedder = Arc::clone(self.embedder());
-        let calibration = Arc::clone(&self.calibration);
+        let fits = self.calibration.fits(bareness(&contents));
         let scale = self.scale.unwrap_or(Scale { mean: 0.0, unit: 1.0 });
-        let index = AgentIndex {
-            contents,
-            settings,
-            always_on,
-            triggers,
-            lexical,
-            embedder,
-            vectors,
-            calibration,
-            scale,
-        };
+        let index =
+            AgentIndex { contents, settings, always_on, triggers, lexical, embedder, vectors, fits, scale };
         Ok(Built { index, embedded, failure })
     }
 }
@@ -134,6 +128,14 @@ impl Default for Builder {
     fn default() -> Self {
         Self::new(builtin::model())
     }
+}
+
+/// How far a catalogue is one of descriptions alone, 0 to 1. One that half has bodies is none: what has a body comes above what
+/// has not, and is judged as it is among its like.
+fn bareness(contents: &[Arc<Content>]) -> f64 {
+    let bare = contents.iter().filter(|content| content.playbook().body().len() < BODY_BYTES_FEW).count();
+    let count = |of: usize| f64::from(u32::try_from(of).unwrap_or(u32::MAX));
+    (2.0 * count(bare) / count(contents.len().max(1)) - 1.0).max(0.0)
 }
 
 /// Whether a playbook is offered on every turn.

@@ -33,12 +33,12 @@ impl Example {
     }
 }
 
-/// Fits the numbers to some turns.
+/// Fits the numbers to some turns; of a catalogue at most `playbooks_counted` playbooks count.
 ///
 /// # Errors
 /// When they do not determine the numbers: no turns of one of the kinds.
-pub fn fit(examples: &[Example], with_vector: bool) -> Result<Fit, String> {
-    let mut fit = Fit::default();
+pub fn fit(examples: &[Example], playbooks_counted: f64, with_vector: bool) -> Result<Fit, String> {
+    let mut fit = Fit { playbooks_counted, ..Fit::default() };
     let rows: Vec<Vec<(DVector<f64>, bool)>> =
         examples.iter().map(|example| rows(example, with_vector)).collect();
     let weights = newton(FEATURES + 1, &|weights| choice(examples, &rows, weights))?;
@@ -79,6 +79,7 @@ fn verdict_row(example: &Example, fit: &Fit, with_vector: bool) -> Option<(DVect
     let Occasion { ln_terms, ln_playbooks, theme } = example.occasion;
     let theme = if with_vector { theme } else { 0.0 };
     let verdict = Verdict::of(&best, fit, example.occasion);
+    let ln_playbooks = fit.counted(ln_playbooks);
     let row = DVector::from_row_slice(&[1.0, verdict.fit, ln_terms, ln_playbooks, theme]);
     (!best.is_empty()).then_some((row, example.in_scope(), example.weight))
 }
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_right_gets_the_higher_score_and_floors_hold_on_the_turns_they_are_from() {
         let examples = examples();
-        let fit = fit(&examples, false).expect("both kinds are there");
+        let fit = fit(&examples, 1e5, false).expect("both kinds are there");
         assert!(fit.strength > 0.0 && fit.any_fit > 0.0 && fit.lift.abs() < 1e-9, "{fit:?}");
         let verdict = |example: &Example| {
             let scores: Vec<f64> = example
@@ -232,6 +233,6 @@ mod tests {
     #[test]
     fn without_turns_out_of_scope_there_is_no_floor() {
         let inside: Vec<Example> = examples().into_iter().filter(Example::in_scope).collect();
-        assert!(fit(&inside, false).is_err_and(|error| error.contains("--background")));
+        assert!(fit(&inside, 1e5, false).is_err_and(|error| error.contains("--background")));
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::StrayShare;
 
-/// The numbers for a model of text, with a semantic pass and without one.
+/// The numbers for a model of text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The model that the cosines were of.
@@ -18,6 +18,15 @@ pub struct Calibration {
     pub turns: Turns,
     /// How it did on turns that it was not fitted on.
     pub reliability: Reliability,
+    /// For a catalogue of playbooks with bodies.
+    pub with_bodies: Fits,
+    /// For one of descriptions alone, as tools have them: there a turn says less, and what it says counts more.
+    pub without_bodies: Fits,
+}
+
+/// The numbers for a catalogue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fits {
     /// Where the turn has a vector.
     pub semantic: Fit,
     /// Where it has none.
@@ -69,6 +78,8 @@ pub struct Fit {
     pub any_terms: f64,
     /// What the logarithm of the number of playbooks adds.
     pub any_playbooks: f64,
+    /// Playbooks that are counted for that at most: what larger catalogues do to the fit was not measured.
+    pub playbooks_counted: f64,
     /// What the theme adds.
     pub any_theme: f64,
     /// The log-odds that each share of stray turns exceeds, by [`FLOOR_SHARES`].
@@ -92,6 +103,9 @@ pub fn shipped() -> &'static Arc<Calibration> {
 /// Features of a candidate.
 pub const FEATURES: usize = 6;
 
+/// Numbers of a fit but the floors: the features' weights with their intercept, and those of the verdict.
+const NUMBERS: usize = FEATURES + 1 + 6;
+
 impl Calibration {
     /// Reads what [`to_json`](Self::to_json) writes.
     ///
@@ -107,6 +121,17 @@ impl Calibration {
         serde_json::to_string_pretty(self).expect("numbers by name are JSON") + "\n"
     }
 
+    /// The numbers for a catalogue of this bareness: from 0, of playbooks with bodies, to 1, of descriptions alone, on a line
+    /// between the two.
+    #[must_use]
+    pub fn fits(&self, bareness: f64) -> Fits {
+        let between =
+            |of: fn(&Fits) -> &Fit| of(&self.with_bodies).towards(of(&self.without_bodies), bareness);
+        Fits { semantic: between(|fits| &fits.semantic), lexical: between(|fits| &fits.lexical) }
+    }
+}
+
+impl Fits {
     /// The numbers for a turn with a vector, or for one without.
     #[must_use]
     pub fn fit(&self, has_vector: bool) -> &Fit {
@@ -115,6 +140,46 @@ impl Calibration {
 }
 
 impl Fit {
+    /// The fit this far, 0 to 1, on the way to another.
+    fn towards(&self, other: &Self, way: f64) -> Self {
+        let between = |here: f64, there: f64| (1.0 - way) * here + way * there;
+        let (mut fit, theirs) = (self.clone(), other.numbers());
+        fit.numbers_mut().into_iter().zip(theirs).for_each(|(here, there)| *here = between(*here, there));
+        for (here, there) in fit.floors.iter_mut().zip(other.floors) {
+            *here = between(*here, there);
+        }
+        fit
+    }
+
+    /// All but the floors.
+    fn numbers(&self) -> [f64; NUMBERS] {
+        self.clone().numbers_mut().map(|number| *number)
+    }
+
+    fn numbers_mut(&mut self) -> [&mut f64; NUMBERS] {
+        [
+            &mut self.intercept,
+            &mut self.strength,
+            &mut self.strength_coverage,
+            &mut self.name,
+            &mut self.description,
+            &mut self.lift,
+            &mut self.terms,
+            &mut self.any_intercept,
+            &mut self.any_fit,
+            &mut self.any_terms,
+            &mut self.any_playbooks,
+            &mut self.playbooks_counted,
+            &mut self.any_theme,
+        ]
+    }
+
+    /// The logarithm of the number of playbooks, as far as they are counted.
+    #[must_use]
+    pub fn counted(&self, ln_playbooks: f64) -> f64 {
+        ln_playbooks.min(self.playbooks_counted.max(1.0).ln())
+    }
+
     /// The weights of the features, in the order of [`Evidence::features`](super::relevance::Evidence::features).
     #[must_use]
     pub fn weights(&self) -> [f64; FEATURES] {
@@ -168,12 +233,29 @@ mod tests {
 
     #[test]
     fn a_smaller_share_of_stray_turns_is_a_higher_floor() {
-        for fit in [&shipped().semantic, &shipped().lexical] {
+        let both = [&shipped().with_bodies, &shipped().without_bodies];
+        for fit in both.into_iter().flat_map(|fits| [&fits.semantic, &fits.lexical]) {
             let floor = |share| fit.floor(StrayShare::new(share).expect("a share"));
             let floors = [0.0, 0.000_5, 0.001, 0.003, 0.01, 0.03, 0.5].map(floor);
             assert!(floors.windows(2).all(|pair| pair[0] > pair[1]), "{floors:?}");
             assert!((floor(0.01) - fit.floors[3]).abs() < 1e-9);
             assert!(floor(1.0) == f64::NEG_INFINITY);
         }
+    }
+
+    #[test]
+    fn halfway_between_bodies_and_none_the_numbers_are_the_middle() {
+        let Calibration { with_bodies, without_bodies, .. } = &**shipped();
+        assert_eq!((&shipped().fits(0.0), &shipped().fits(1.0)), (with_bodies, without_bodies));
+        let half = shipped().fits(0.5);
+        let middle = |of: fn(&Fits) -> f64| {
+            let expected = f64::midpoint(of(with_bodies), of(without_bodies));
+            assert!((of(&half) - expected).abs() < 1e-9);
+        };
+        middle(|fits| fits.semantic.intercept);
+        middle(|fits| fits.semantic.lift);
+        middle(|fits| fits.lexical.any_playbooks);
+        middle(|fits| fits.lexical.playbooks_counted);
+        middle(|fits| fits.lexical.floors[3]);
     }
 }

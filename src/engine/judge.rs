@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
         };
         let theme = turn.map_or(0.0, |_| (background - index.scale.mean) / index.scale.unit);
         let occasion = Occasion::new(scratch.lexical.term_count(), playbooks, theme);
-        let fit = index.calibration.fit(turn.is_some() && !vectors.is_missing());
+        let fit = index.fits.fit(turn.is_some() && !vectors.is_missing());
         let verdict = Verdict::of(&[], fit, occasion);
         Self { index, semantic, lexical: &scratch.lexical, turn, background, fit, occasion, verdict }
     }

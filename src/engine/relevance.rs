@@ -4,13 +4,15 @@
 //! z(playbook)   = a + b · s + c · s · coverage + d · ln(1 + name) + e · ln(1 + description) + f · lift + g · ln(terms),
 //!                 s = ln(1 + strength)
 //! fit           = ln Σ exp(z), over the best PLACES playbooks
-//! P(any)        = 1 / (1 + exp(-(h + i · fit + j · ln(terms) + k · ln(playbooks) + l · theme)))
+//! P(any)        = 1 / (1 + exp(-(h + i · fit + j · ln(terms) + k · ln(counted) + l · theme)))
 //! P(playbook)   = P(any) · exp(z - fit)
 //! ```
 //!
 //! One question is whether the turn is about any playbook at all, and the floor is held against its answer; the other is
 //! which. Ranking is by `z`. In a catalogue where everything fits a little, nothing fits: `fit` is compared with what turns
 //! of this length reach in catalogues of this size, so that one floor serves catalogues of any.
+//!
+//! `counted` is the number of playbooks, as far as the fit counts them.
 //!
 //! The strength is the BM25 score divided by the rarity of an unknown term (it grows with the catalogue as scores do) and
 //! by what a playbook with this much text can score; name and description are their parts of BM25 in the same units. The
@@ -156,7 +158,7 @@ impl Verdict {
         let log_odds = fit.any_intercept
             + fit.any_fit * total
             + fit.any_terms * occasion.ln_terms
-            + fit.any_playbooks * occasion.ln_playbooks
+            + fit.any_playbooks * fit.counted(occasion.ln_playbooks)
             + fit.any_theme * occasion.theme;
         Self { log_odds, fit: total }
     }
@@ -188,11 +190,11 @@ mod tests {
     fn score(strength: f32, coverage: f32, lift: Option<f32>) -> f64 {
         let near = lift.map(|lift| Nearness { cosine: 0.0, lift });
         let evidence = Evidence { strength, coverage, near, ..Evidence::default() };
-        evidence.score(shipped().fit(lift.is_some()), Occasion::new(6.0, 30, 0.0))
+        evidence.score(shipped().with_bodies.fit(lift.is_some()), Occasion::new(6.0, 30, 0.0))
     }
 
     fn verdict(best: &[f64]) -> Verdict {
-        Verdict::of(best, &shipped().semantic, Occasion::new(6.0, 30, 0.0))
+        Verdict::of(best, &shipped().with_bodies.semantic, Occasion::new(6.0, 30, 0.0))
     }
 
     #[test]
@@ -219,7 +221,9 @@ mod tests {
     #[test]
     fn a_turn_far_from_the_catalogue_is_less_likely_about_it_and_one_of_its_field_is_not_helped_by_being_nearer()
      {
-        let odds = |theme| Verdict::of(&[1.0], &shipped().semantic, Occasion::new(6.0, 30, theme)).log_odds;
+        let odds = |theme| {
+            Verdict::of(&[1.0], &shipped().with_bodies.semantic, Occasion::new(6.0, 30, theme)).log_odds
+        };
         let one = |theme: f32| (odds(theme) - odds(THEME_MAX)).abs() < 1e-9;
         assert!(odds(-1.0) < odds(0.0) && odds(0.0) < odds(THEME_MAX) && one(2.0) && one(6.0));
     }

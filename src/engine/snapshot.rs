@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::calibration::Calibration;
+use super::calibration::Fits;
 use super::content::Content;
 use super::embed::Embedder;
 use super::embed::scale::Scale;
@@ -100,7 +100,7 @@ pub struct AgentIndex {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) vectors: Vectors,
     /// How evidence becomes probabilities.
-    pub(super) calibration: Arc<Calibration>,
+    pub(super) fits: Fits,
     /// What its cosines are worth.
     pub(super) scale: Scale,
 }

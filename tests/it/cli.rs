@@ -5,6 +5,9 @@ use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use crate::fixture::skill_md;
 use crate::harness::write;
@@ -146,8 +149,15 @@ impl Served {
         Self { child, address: String::new(), http: String::new(), log: Vec::new() }
     }
 
-    /// Reads the log up to an entry with this message.
+    /// Reads the log up to an entry with this message; a server that is silent about it for a minute is ended.
     pub(crate) fn await_log(&mut self, log: &mut impl BufRead, message: &str) {
+        let (_found, waiting) = mpsc::channel::<()>();
+        let pid = self.child.id().to_string();
+        thread::spawn(move || {
+            if waiting.recv_timeout(Duration::from_mins(1)) == Err(RecvTimeoutError::Timeout) {
+                Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+            }
+        });
         for line in log.lines() {
             let line = line.unwrap();
             let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");

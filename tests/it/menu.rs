@@ -128,7 +128,7 @@ fn limits_cut_last_and_everything_cut_is_counted() {
     });
     let alike = index(alike.collect(), RANKED);
     let turn = "read the tide tables for the sailing boats in the harbours";
-    check(&alike, turn, "tide-5 (semantic), tide-3 (semantic), tide-4 (semantic); omitted 0/0/2");
+    check(&alike, turn, "tide-3 (semantic), tide-5 (semantic), tide-4 (semantic); omitted 0/0/2");
     assert_eq!(menu(&alike, turn, 5).items.len(), 5);
 }
 
@@ -203,7 +203,7 @@ fn word_triggers_do_not_fire_inside_words() {
     check(&word, "use git, fill the FORM", "form-filler (form), git-helper (git)");
     check(&word, "用git提交 then git_push and gité", "git-helper (git)");
     check(&word, "gité is not git-ignored", "git-helper (git)");
-    check(&word, "gité", "");
+    check(&word, "the gité is closed on Mondays", "");
     check(&word, "open x/linear", "slash (/linear)");
     check(&word, "open /linears", "");
 

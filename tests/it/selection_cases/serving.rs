@@ -214,11 +214,13 @@ fn a_floor_that_was_fitted_for_another_model_is_told_of() {
 #[test]
 fn playbooks_that_outrank_or_equal_each_other_are_named_after_readiness() {
     let dir = TempDir::new().unwrap();
+    // Long enough to be a body: descriptions alone are judged by other numbers.
+    let steps = "Do it step by step, and look twice. ".repeat(4);
     let wide = "Answers every question about the office printer: paper, toner, jams and drivers.";
-    write(dir.path(), "printer", &skill_md("printer", "", wide, "Steps."));
-    write(dir.path(), "vague", &skill_md("vague", "", "Helps.", "Steps."));
+    write(dir.path(), "printer", &skill_md("printer", "", wide, &steps));
+    write(dir.path(), "vague", &skill_md("vague", "", "Helps.", &steps));
     for copy in ["copy-one", "copy-two"] {
-        write(dir.path(), copy, &skill_md(copy, "", "Plans the rota of the canteen kitchen.", "Steps."));
+        write(dir.path(), copy, &skill_md(copy, "", "Plans the rota of the canteen kitchen.", &steps));
     }
     let (mut served, mut log) = served(dir.path(), &[]);
     let vague =
@@ -234,9 +236,9 @@ fn playbooks_that_outrank_or_equal_each_other_are_named_after_readiness() {
     assert_eq!(entry(&served)["level"], "WARN");
 
     // An edit is looked at, and nothing is said twice.
-    let narrow = skill_md("printer-toner", "printer|toner", "Printer toner.", "Steps.");
+    let narrow = skill_md("printer-toner", "printer|toner", "Printer toner.", &steps);
     write(dir.path(), "printer-toner", &narrow);
-    write(dir.path(), "vaguer", &skill_md("vaguer", "", "Does.", "Steps."));
+    write(dir.path(), "vaguer", &skill_md("vaguer", "", "Does.", &steps));
     served.await_log(&mut log, vague);
     assert_eq!(entry(&served)["playbook"], "vaguer");
     for (message, count) in [(vague, 2), (alike, 1)] {
