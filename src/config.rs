@@ -47,7 +47,7 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Args, Clone, Debug)]
 pub struct CatalogArgs {
     /// A directory of skills: every SKILL.md in it, up to 6 levels deep. Repeatable; the first of two equal names
-    /// serves. Without it: the starter packs.
+    /// serves. Without it: the starter packs, or what is kept.
     #[arg(long, value_name = "DIR")]
     pub skills: Vec<PathBuf>,
 
@@ -115,10 +115,19 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", default_value = LISTEN_DEFAULT, env = "MAITRED_LISTEN")]
     pub listen: String,
 
-    /// A file of 32 to 4096 bytes that signs menu tokens. Without it a random key is made at each start, and tokens
-    /// from before a restart or of another replica do not hold.
+    /// A file of 32 to 4096 bytes that signs menu tokens, instead of the key that is kept with the playbooks.
     #[arg(long, value_name = "FILE", env = "MAITRED_MENU_KEY_FILE")]
     pub menu_key_file: Option<PathBuf>,
+
+    /// Where playbooks, the menu key, tokens and usage are kept. Default: `maitred` in the user's directory for data; with --skills
+    /// nothing is kept without it.
+    #[arg(long, value_name = "DIR", env = "MAITRED_DATA")]
+    pub data: Option<PathBuf>,
+
+    /// A name by which the HTTP door is reached besides those of this machine, such as playbooks.example.org. Repeatable; requests
+    /// for other names are refused, so that no web page can pose as this server.
+    #[arg(long, value_name = "NAME", env = "MAITRED_HTTP_NAME", value_delimiter = ',')]
+    pub http_name: Vec<String>,
 
     /// How long a menu token holds, in seconds.
     #[arg(long, value_name = "SECS", default_value_t = MENU_TTL_DEFAULT.as_secs(), env = "MAITRED_MENU_TTL")]
@@ -133,7 +142,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "MS", default_value_t = 500, env = "MAITRED_DRAIN_NOTICE_MS")]
     pub drain_notice_ms: u64,
 
-    /// Where metrics and probes are (/metrics, /healthz, /readyz): a loopback address with a port, unix:PATH, or off.
+    /// Where the owner API, metrics and probes are (/openapi.json, /metrics, /healthz, /readyz): a loopback address with a port, unix:PATH, or off.
     #[arg(long, value_name = "ADDR", default_value = HTTP_DEFAULT, env = "MAITRED_HTTP")]
     pub http: String,
 
@@ -171,7 +180,7 @@ pub struct ServeArgs {
 /// Which playbooks, checked.
 #[derive(Clone, Debug)]
 pub struct CatalogConfig {
-    /// Directories of skills; none means the starter packs.
+    /// Directories of skills; none means the starter packs, or what is kept.
     pub skills: Vec<PathBuf>,
     /// The directory of the embedding model; none means the built-in one.
     pub model: Option<PathBuf>,
@@ -194,6 +203,10 @@ pub struct ServeConfig {
     pub catalog: CatalogConfig,
     /// Where to listen.
     pub listen: Listen,
+    /// The directory that playbooks and keys are kept in; none keeps nothing.
+    pub data: Option<PathBuf>,
+    /// Names of the HTTP door besides those of this machine, in lower case.
+    pub http_names: Vec<String>,
     /// The file with the key of menu tokens.
     pub menu_key_file: Option<PathBuf>,
     /// How long a menu token holds.
@@ -300,8 +313,15 @@ impl ServeArgs {
         }
         let age = Some(self.max_connection_age_secs).filter(|secs| *secs > 0).map(Duration::from_secs);
         let http = Some(&self.http).filter(|address| *address != OFF);
+        let catalog = self.catalog.check()?;
+        let data = match self.data {
+            None if catalog.skills.is_empty() => Some(user_data()?),
+            data => data,
+        };
         Ok(ServeConfig {
-            catalog: self.catalog.check()?,
+            catalog,
+            data,
+            http_names: self.http_name.iter().map(|name| name.to_ascii_lowercase()).collect(),
             listen: Listen::parse("--listen", &self.listen)?,
             drain_notice: Duration::from_millis(self.drain_notice_ms),
             http: http.map(|address| Listen::parse("--http", address)).transpose()?,
@@ -313,6 +333,16 @@ impl ServeArgs {
             drain: Duration::from_secs(self.drain_secs),
         })
     }
+}
+
+/// Where a user's playbooks are kept unless told otherwise.
+///
+/// # Errors
+/// A system that has no place for a user's data.
+pub fn user_data() -> Result<PathBuf, String> {
+    let directory =
+        dirs::data_dir().ok_or("there is no directory for this user's data: give one with --data DIR")?;
+    Ok(directory.join("maitred"))
 }
 
 impl Listen {

@@ -1,5 +1,6 @@
 //! Composes the server: catalogue, reader, doors, signals; and takes it down in order.
 
+mod data;
 mod files;
 mod listener;
 mod load;
@@ -21,9 +22,10 @@ pub use self::load::{builder, embedder, overrides, read_directories};
 use crate::app::admit::Admission;
 use crate::app::catalog::Catalog;
 use crate::app::observe::Observer;
+use crate::app::ports::store::Store;
 use crate::app::ports::{Clock, SystemClock};
 use crate::app::read::Reader;
-use crate::app::token::{KEY_BYTES_MAX, MenuSigner};
+use crate::app::token::{self, KEY_BYTES_MAX, MenuSigner};
 use crate::config::ServeConfig;
 use crate::engine::embed::{About, Embedder};
 use crate::telemetry::metrics::{Door, Metrics};
@@ -86,7 +88,10 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let scripts = scripts.names().collect::<Vec<_>>().join(", ");
     info!(%id, dimensions, scripts, "embedding model");
     let catalog = Arc::new(Catalog::with_builder(builder(&config.catalog, world.embedder)?));
-    let watching = load::load(&config.catalog, &catalog)?;
+    let store = data::open(&config).await?;
+    let gatekeeper = data::gatekeeper(&store).await?;
+    let owner = data::owner(&config, &store, &catalog, Arc::clone(&world.clock)).await?;
+    let watching = load::follow(&config.catalog, &owner).await?;
     let listener = Listener::bind("--listen", &config.listen).await?;
     let http_listener = match &config.http {
         Some(listen) => {
@@ -97,9 +102,18 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     };
     let metrics = Arc::new(Metrics::new());
     let admission = Arc::new(Admission::new(config.admission, Arc::clone(&metrics)));
-    let reader = Arc::new(Reader::new(&catalog, signer(&config)?, world.clock, Arc::clone(&metrics)));
+    let signer = signer(&config, &store).await?;
+    let reader = Arc::new(Reader::new(&catalog, signer, world.clock, Arc::clone(&metrics)));
     let observer = Arc::new(Observer::new(Arc::clone(&metrics), Arc::clone(&admission), catalog.cell()));
-    let doors = Doors::open(&config, reader, admission, metrics, Arc::clone(&observer)).await;
+    let door = http::Door {
+        observer: Arc::clone(&observer),
+        readiness: Arc::default(),
+        owner,
+        gatekeeper,
+        reader,
+        names: config.http_names.clone().into(),
+    };
+    let doors = Doors::open(&config, door, admission, metrics).await;
     let (listen, http) =
         (listener.address().to_owned(), http_listener.as_ref().map(|http| http.address().to_owned()));
     let (stop, stopped) = oneshot::channel();
@@ -142,15 +156,21 @@ struct Doors {
 impl Doors {
     async fn open(
         config: &ServeConfig,
-        reader: Arc<Reader>,
+        door: http::Door,
         admission: Arc<Admission>,
         metrics: Arc<Metrics>,
-        observer: Arc<Observer>,
     ) -> Self {
         let draining = CancellationToken::new();
-        let readiness = Arc::new(Readiness::default());
-        let (service, health) =
-            grpc::services(reader, Arc::clone(&admission), Arc::clone(&metrics), draining.clone()).await;
+        let readiness = Arc::clone(&door.readiness);
+        let (reader, gatekeeper) = (Arc::clone(&door.reader), Arc::clone(&door.gatekeeper));
+        let (service, health) = grpc::services(
+            reader,
+            gatekeeper,
+            Arc::clone(&admission),
+            Arc::clone(&metrics),
+            draining.clone(),
+        )
+        .await;
         readiness.set(true);
         Self {
             grpc: Connections::new(Door::Grpc, config.connections, Arc::clone(&metrics)),
@@ -162,7 +182,7 @@ impl Doors {
                 ConnectionLimits::new(config.http_connections_max, None),
                 metrics,
             ),
-            routes: http::routes(observer, Arc::clone(&readiness)),
+            routes: http::routes(door),
             readiness,
             draining,
             notice: config.drain_notice,
@@ -235,10 +255,11 @@ impl Doors {
     }
 }
 
-fn signer(config: &ServeConfig) -> Result<MenuSigner, ServeError> {
+/// What signs menu tokens: the key of a file, or the one that is kept.
+async fn signer(config: &ServeConfig, store: &Arc<dyn Store>) -> Result<MenuSigner, ServeError> {
     let Some(path) = &config.menu_key_file else {
-        warn!("no --menu-key-file: menu tokens hold until this process ends, and on no other replica");
-        return MenuSigner::random(config.menu_ttl);
+        let key = store.menu_key(token::new_key()?).await.map_err(|error| error.to_string())?;
+        return MenuSigner::new(&key, config.menu_ttl);
     };
     if let Ok(metadata) = std::fs::metadata(path)
         && metadata.permissions().mode() & 0o077 != 0

@@ -37,6 +37,8 @@ pub(crate) fn playbooks(count: usize) -> Vec<Arc<Playbook>> {
 pub(crate) async fn serve(count: usize) -> Running {
     let nowhere = Listen::Tcp("127.0.0.1:0".parse().expect("an address"));
     let config = ServeConfig {
+        data: None,
+        http_names: Vec::new(),
         catalog: CatalogConfig {
             skills: Vec::new(),
             model: None,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::domain::limits::ERROR_MESSAGE_BYTES_MAX;
 use crate::domain::query::QueryError;
+use crate::format::diagnostic::Diagnostic;
 
 /// What kind of answer an error is. Maps to gRPC in `transport/grpc/status.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +14,14 @@ pub enum Code {
     InvalidArgument,
     /// Something that the request names does not exist.
     NotFound,
+    /// Nobody knows who the caller is.
+    Unauthenticated,
     /// The caller may not do this.
     PermissionDenied,
     /// The request was right once, and is not in the present state.
     FailedPrecondition,
+    /// What is to be made is there already, or the state of something is in the way.
+    Conflict,
     /// A limit is reached.
     ResourceExhausted,
     /// It is declared and not built yet.
@@ -58,6 +63,38 @@ pub enum Reason {
     PlaybookWithdrawn,
     /// The revision that the call waits for was not reached in time.
     RevisionNotReached,
+    /// There is no token, or one that does not hold.
+    Unauthenticated,
+    /// The token does not allow it.
+    NotPermitted,
+    /// The agent has no such playbook.
+    PlaybookUnknown,
+    /// The playbook never had a version of this digest.
+    VersionUnknown,
+    /// There is a playbook of this name.
+    SlugTaken,
+    /// There is such an agent.
+    AgentExists,
+    /// The agent has as many playbooks as it may have.
+    PlaybooksTooMany,
+    /// The format or the scanner refuses the playbook.
+    PlaybookRefused,
+    /// The version was withdrawn for security, and does not come back.
+    DigestBarred,
+    /// The playbook is another than the caller has read.
+    DigestMismatch,
+    /// The call changes a playbook and does not say which version its caller has read.
+    DigestMissing,
+    /// The playbooks come from a directory, and are edited there.
+    AgentReadOnly,
+    /// Somebody else wrote at the same time.
+    WriteConflict,
+    /// The key of a repeated request belongs to another one.
+    RequestKeyReused,
+    /// There is no room to keep anything.
+    StoreFull,
+    /// What is kept cannot be reached at present.
+    StoreUnavailable,
     /// The method or the field is declared and not built yet.
     NotBuiltYet,
     /// There is no such method.
@@ -86,6 +123,22 @@ impl Reason {
             Self::MenuTokenExpired => ("MENU_TOKEN_EXPIRED", Code::FailedPrecondition),
             Self::PlaybookWithdrawn => ("PLAYBOOK_WITHDRAWN", Code::FailedPrecondition),
             Self::RevisionNotReached => ("REVISION_NOT_REACHED", Code::Unavailable),
+            Self::Unauthenticated => ("UNAUTHENTICATED", Code::Unauthenticated),
+            Self::NotPermitted => ("NOT_PERMITTED", Code::PermissionDenied),
+            Self::PlaybookUnknown => ("PLAYBOOK_UNKNOWN", Code::NotFound),
+            Self::VersionUnknown => ("VERSION_UNKNOWN", Code::NotFound),
+            Self::SlugTaken => ("SLUG_TAKEN", Code::Conflict),
+            Self::AgentExists => ("AGENT_EXISTS", Code::Conflict),
+            Self::PlaybooksTooMany => ("PLAYBOOKS_TOO_MANY", Code::Conflict),
+            Self::PlaybookRefused => ("PLAYBOOK_REFUSED", Code::InvalidArgument),
+            Self::DigestBarred => ("DIGEST_BARRED", Code::Conflict),
+            Self::DigestMismatch => ("DIGEST_MISMATCH", Code::FailedPrecondition),
+            Self::DigestMissing => ("DIGEST_MISSING", Code::InvalidArgument),
+            Self::AgentReadOnly => ("AGENT_READ_ONLY", Code::Conflict),
+            Self::WriteConflict => ("WRITE_CONFLICT", Code::Conflict),
+            Self::RequestKeyReused => ("REQUEST_KEY_REUSED", Code::InvalidArgument),
+            Self::StoreFull => ("STORE_FULL", Code::ResourceExhausted),
+            Self::StoreUnavailable => ("STORE_UNAVAILABLE", Code::Unavailable),
             Self::NotBuiltYet => ("NOT_BUILT_YET", Code::Unimplemented),
             Self::MethodUnknown => ("METHOD_UNKNOWN", Code::Unimplemented),
             Self::EncodingUnsupported => ("ENCODING_UNSUPPORTED", Code::Unimplemented),
@@ -101,6 +154,7 @@ pub struct Error {
     message: String,
     metadata: Vec<(&'static str, String)>,
     retry_after: Option<Duration>,
+    findings: Vec<Diagnostic>,
 }
 
 impl Error {
@@ -109,7 +163,7 @@ impl Error {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let mut message = message.into();
         message.truncate(sendable_bytes(&message));
-        Self { reason, message, metadata: Vec::new(), retry_after: None }
+        Self { reason, message, metadata: Vec::new(), retry_after: None, findings: Vec::new() }
     }
 
     /// A field that is missing, malformed or over its limit.
@@ -145,6 +199,19 @@ impl Error {
     pub fn with_retry_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
+    }
+
+    /// The same error with what there is to say about a file.
+    #[must_use]
+    pub fn with_findings(mut self, findings: Vec<Diagnostic>) -> Self {
+        self.findings = findings;
+        self
+    }
+
+    /// What there is to say about a file that is refused.
+    #[must_use]
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.findings
     }
 
     /// The time after which the call may be tried again.

@@ -4,11 +4,13 @@ pub mod error;
 pub mod ports;
 
 pub mod admit;
+pub mod auth;
 pub mod catalog;
 pub mod lane;
 pub mod lint;
 pub mod observe;
 pub mod offer;
+pub mod owner;
 pub mod packs;
 pub mod read;
 pub mod report;

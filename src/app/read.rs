@@ -12,11 +12,14 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use super::admit::{ANSWER_MARGIN, Deadline};
+use super::auth::{Principal, Right};
 use super::catalog::Catalog;
 use super::error::{Error, Reason};
 use super::offer::{self, Tool, ToolFormat};
+use super::owner::unknown_agent;
 use super::ports::Clock;
 use super::token::{Binding, Claims, MenuSigner};
+use crate::domain::agent::AgentId;
 use crate::domain::digest::Digest;
 use crate::domain::limits::{MIN_REVISION_WAIT_MAX, SELECT_HERE_MAX};
 use crate::domain::menu::{Menu, SemanticState};
@@ -90,6 +93,15 @@ pub struct SelectAnswer {
     pub model_id: ModelId,
 }
 
+/// The menu of a turn that was tried.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The menu, with what was considered.
+    pub menu: Menu,
+    /// The revision it was read from.
+    pub revision: Revision,
+}
+
 /// Whether run state took part in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsStatus {
@@ -110,6 +122,8 @@ pub struct LoadRequest<'a> {
     pub run_id: Option<&'a str>,
     /// The turn that the menu was selected for.
     pub turn_id: Option<&'a str>,
+    /// Who asks.
+    pub principal: &'a Principal,
 }
 
 /// A playbook, ready to send.
@@ -203,6 +217,22 @@ impl Reader {
         Ok(answer)
     }
 
+    /// Tries a turn, for whoever wants to know what becomes of it: nothing is signed or counted.
+    ///
+    /// # Errors
+    /// An unknown agent.
+    pub async fn try_turn(&self, agent: AgentId, query: MenuQuery) -> Result<Tried, Error> {
+        let cell = Arc::clone(&self.cell);
+        let tried = move || {
+            cell.read(|snapshot| {
+                let index = snapshot.agent(agent.as_str()).ok_or_else(|| unknown_agent(agent.as_str()))?;
+                let menu = select(index, &query, &mut Scratch::default());
+                Ok(Tried { menu, revision: snapshot.revision() })
+            })
+        };
+        tokio::task::spawn_blocking(tried).await.expect("a selection does not panic")
+    }
+
     /// Loads a playbook from a menu that was offered.
     ///
     /// # Errors
@@ -217,6 +247,7 @@ impl Reader {
             request.turn_id,
             self.clock.unix_secs(),
         )?;
+        request.principal.check(Right::Use(&claims.agent))?;
         let offered = offered_digest(&claims, request.slug)?;
         let slug = Slug::parse(request.slug).map_err(|error| Error::field("slug", error))?;
         self.cell.read(|snapshot| {
@@ -270,11 +301,6 @@ fn offered_digest(claims: &Claims, slug: &str) -> Result<[u8; 32], Error> {
         format!("\"{shown}\" is not on the menu; it offers {}", slugs.join(", "))
     };
     Err(Error::new(Reason::SlugNotOnMenu, message).with("slugs", slugs.join(",")))
-}
-
-fn unknown_agent(id: &str) -> Error {
-    let message = format!("there is no agent \"{}\"", text::escaped(id, 80));
-    Error::new(Reason::AgentUnknown, message)
 }
 
 fn withdrawn(slug: &Slug) -> Error {

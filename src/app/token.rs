@@ -101,9 +101,7 @@ impl MenuSigner {
     /// # Errors
     /// When the system has no randomness.
     pub fn random(ttl: Duration) -> Result<Self, String> {
-        let mut key = [0; KEY_BYTES_MIN];
-        getrandom::fill(&mut key).map_err(|error| format!("the system gives no random bytes: {error}"))?;
-        Self::new(&key, ttl)
+        Self::new(&new_key()?, ttl)
     }
 
     /// The token for a menu made now.
@@ -189,6 +187,16 @@ fn check_id(
     };
     Err(Error::new(reason, format!("{message}; send the {field} that SelectMenu was given"))
         .with("field", field))
+}
+
+/// A new key.
+///
+/// # Errors
+/// When the system has no randomness.
+pub fn new_key() -> Result<[u8; KEY_BYTES_MIN], String> {
+    let mut key = [0; KEY_BYTES_MIN];
+    getrandom::fill(&mut key).map_err(|error| format!("the system gives no random bytes: {error}"))?;
+    Ok(key)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::limits::AGENT_ID_CHARS_MAX;
+use super::limits::{AGENT_ID_CHARS_MAX, PLAYBOOKS_DEFAULT};
 use super::text;
 
 /// An agent's id: 1 to 128 ASCII letters, digits and `.`, `_`, `-`, `:`, the first a letter or digit.
@@ -58,6 +58,21 @@ impl fmt::Display for AgentId {
     }
 }
 
+/// What its owner and the operator decide about an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentConfig {
+    /// How its menus are made.
+    pub settings: AgentSettings,
+    /// How many playbooks it may have.
+    pub playbooks_max: usize,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self { settings: AgentSettings::default(), playbooks_max: PLAYBOOKS_DEFAULT }
+    }
+}
+
 /// How an agent's menus are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentSettings {
@@ -103,6 +118,18 @@ impl StrayShare {
     pub fn get(self) -> f64 {
         f64::from(self.0) / 1e6
     }
+
+    /// The share in millionths.
+    #[must_use]
+    pub fn millionths(self) -> u32 {
+        self.0
+    }
+
+    /// The share of so many millionths; none above a million.
+    #[must_use]
+    pub fn from_millionths(millionths: u32) -> Option<Self> {
+        (millionths <= Self::ALL.0).then_some(Self(millionths))
+    }
 }
 
 impl Default for StrayShare {
@@ -130,6 +157,23 @@ pub enum Untriggered {
     Ranked,
 }
 
+impl Untriggered {
+    /// Its name, as it is sent and kept.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AlwaysOn => "always_on",
+            Self::Ranked => "ranked",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::AlwaysOn, Self::Ranked].into_iter().find(|one| one.as_str() == name)
+    }
+}
+
 /// How a trigger matches a turn; both sides are case-folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TriggerMatch {
@@ -139,4 +183,21 @@ pub enum TriggerMatch {
     /// An edge of the trigger that is an ASCII letter or digit must lie at the edge of a word; other edges match
     /// anywhere, as scripts without spaces need it.
     Word,
+}
+
+impl TriggerMatch {
+    /// Its name, as it is sent and kept.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Substring => "substring",
+            Self::Word => "word",
+        }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Substring, Self::Word].into_iter().find(|one| one.as_str() == name)
+    }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
+use super::text;
+
 /// A SHA-256 digest of some content. Equal digests mean equal content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -27,11 +29,38 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of these bytes, which were one once.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads `sha256:` and 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// A sentence that says what a digest looks like.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64);
+        let value = |digit: &u8| char::from(*digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+        let mut bytes = [0; 32];
+        let pairs = digits.map_or(&[][..], |digits| digits.as_bytes().as_chunks().0);
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            let (Some(high), Some(low)) = (value(high), value(low)) else { return Err(not_one(text)) };
+            *byte = high << 4 | low;
+        }
+        if pairs.len() == bytes.len() { Ok(Self(bytes)) } else { Err(not_one(text)) }
+    }
+
     /// The digest as bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
+}
+
+fn not_one(text: &str) -> String {
+    let shown = text::escaped(text, 80);
+    format!("\"{shown}\" is no digest: it is `sha256:` and 64 hexadecimal digits")
 }
 
 impl fmt::Display for Digest {
@@ -65,6 +94,16 @@ mod tests {
         assert!(split("a", "b").to_string().starts_with("sha256:"));
         assert_eq!(split("a", "b").to_string().len(), 7 + 64);
         let shown = Digest([0x0f; 32]).to_string();
+        assert_eq!(Digest::parse(&shown), Ok(Digest([0x0f; 32])));
+        assert_eq!(Digest::parse(&shown.to_uppercase().replace("SHA", "sha")), Ok(Digest([0x0f; 32])));
+        for wrong in
+            ["", "sha256:", &shown[..70], &shown[7..], &format!("{shown}0"), &shown.replace('f', "g")]
+        {
+            assert!(
+                Digest::parse(wrong).is_err_and(|error| error.contains("64 hexadecimal digits")),
+                "{wrong}"
+            );
+        }
         assert_eq!(shown, format!("sha256:{}", "0f".repeat(32)));
         assert!(Digest([0xa9; 32]).to_string().ends_with("a9a9"));
     }

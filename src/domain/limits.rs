@@ -213,6 +213,18 @@ pub const PROBE_DECODE_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of a response.
 pub const ENCODE_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes of a request of the owner API at most; a playbook and what JSON makes of it.
+pub const API_BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes of an import's body at most.
+pub const IMPORT_BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Files of an import at most.
+pub const IMPORT_FILES_MAX: usize = 1_000;
+
+/// Characters of an `Idempotency-Key` at most.
+pub const REQUEST_KEY_CHARS_MAX: usize = 128;
+
 /// Bytes of an error message as it is sent, percent-encoded: it travels in HTTP/2 trailers, where some clients allow
 /// 8 KiB in all.
 pub const ERROR_MESSAGE_BYTES_MAX: usize = 1_000;

@@ -9,6 +9,7 @@ pub mod digest;
 pub mod menu;
 pub mod playbook;
 pub mod query;
+pub mod record;
 pub mod revision;
 pub mod slug;
 pub mod stage;

@@ -27,6 +27,12 @@ impl Slug {
         }
     }
 
+    /// A name that keeps the rule, made from any text; none where nothing of it can be kept.
+    #[must_use]
+    pub fn suggest(text: &str) -> Option<Self> {
+        suggest(text)
+    }
+
     /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

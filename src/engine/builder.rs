@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::calibration::{self, Calibration};
-use super::content::{Content, Contents, Gathered};
+use super::content::{Content, Contents, Gathered, Made};
 use super::embed::scale::Scale;
-use super::embed::{EmbedError, Embedder, builtin};
+use super::embed::{EmbedError, Embedder, Vector, builtin};
 use super::lexical::Lexical;
 use super::nearest::{Bounds, Vectors};
 use super::ord::PlaybookOrd;
@@ -34,8 +34,8 @@ pub struct Builder {
 pub struct Built {
     /// The index.
     pub index: AgentIndex,
-    /// How many texts were embedded for it.
-    pub embedded: usize,
+    /// The vectors that were made for it, by the digest of what they were made from.
+    pub made: Made,
     /// Why the new playbooks have no vectors.
     pub failure: Option<EmbedError>,
 }
@@ -81,6 +81,12 @@ impl Builder {
         self.contents.embedder()
     }
 
+    /// Makes vectors known that were made before, for as long as what is returned is held.
+    #[must_use = "what is not held is forgotten at once"]
+    pub fn remember_vectors(&self, made: Made) -> Vec<Vector> {
+        self.contents.remember_vectors(made)
+    }
+
     /// Builds the index of one agent.
     ///
     /// # Errors
@@ -101,7 +107,7 @@ impl Builder {
         let triggers = TriggerIndex::build(lists, settings.trigger_match)?;
         let progress = circumstances.progress.unwrap_or(&|_, _, _| {});
         let embedding = |done, of| progress(Stage::Embedding, done, of);
-        let Gathered { contents, failure, embedded } = self.contents.gather(&playbooks, &embedding);
+        let Gathered { contents, failure, made } = self.contents.gather(&playbooks, &embedding);
         let lexical = Lexical::build(&contents.iter().map(|content| content.terms()).collect::<Vec<_>>());
         let previous =
             circumstances.previous.filter(|index| index.embedder.about().id == self.embedder().about().id);
@@ -119,7 +125,7 @@ impl Builder {
         let scale = self.scale.unwrap_or(Scale { mean: 0.0, unit: 1.0 });
         let index =
             AgentIndex { contents, settings, always_on, triggers, lexical, embedder, vectors, fits, scale };
-        Ok(Built { index, embedded, failure })
+        Ok(Built { index, made, failure })
     }
 }
 

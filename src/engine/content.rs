@@ -58,9 +58,12 @@ pub struct Gathered {
     pub contents: Vec<Arc<Content>>,
     /// Why the new ones among them have no vectors.
     pub failure: Option<EmbedError>,
-    /// How many texts were embedded for it.
-    pub embedded: usize,
+    /// The vectors that were made for it, by the digest of what they were made from.
+    pub made: Made,
 }
+
+/// Vectors that were made, by the digest of what they were made from.
+pub type Made = Vec<(Digest, Vector)>;
 
 impl Content {
     /// The playbook.
@@ -95,6 +98,21 @@ impl Contents {
         &self.embedder
     }
 
+    /// What the vectors of these playbooks are made from, by digest: a store keeps vectors by it.
+    #[must_use]
+    pub fn texts(playbooks: &[Arc<Playbook>]) -> Vec<Digest> {
+        compute::map(playbooks, |playbook| digest_of(&pieces(playbook)))
+    }
+
+    /// Makes vectors known that were made before. They are forgotten with the last of what is returned and of the contents
+    /// that hold them.
+    #[must_use = "what is not held is forgotten at once"]
+    pub fn remember_vectors(&self, made: Made) -> Vec<Vector> {
+        let id = self.embedder.about().id;
+        remember(&self.vectors, made.iter().map(|(text, vector)| ((id, *text), Arc::downgrade(vector))));
+        made.into_iter().map(|(_, vector)| vector).collect()
+    }
+
     /// The contents of these playbooks: known ones as they are, others made now, in parallel. `progress` is told how many
     /// of how many new ones are embedded.
     pub fn gather(&self, playbooks: &[Arc<Playbook>], progress: &dyn Fn(usize, usize)) -> Gathered {
@@ -105,27 +123,27 @@ impl Contents {
         let missing = contents.iter().zip(playbooks).filter(|(content, _)| content.is_none());
         let new: Vec<&Arc<Playbook>> = missing.map(|(_, playbook)| playbook).collect();
         let terms = compute::map(&new, |playbook| lexical::count(playbook));
-        let (vectors, embedded, failure) = self.embed(&new, progress);
-        let made = new.iter().zip(terms).zip(vectors).map(|((playbook, terms), vector)| {
+        let (vectors, made, failure) = self.embed(&new, progress);
+        let built = new.iter().zip(terms).zip(vectors).map(|((playbook, terms), vector)| {
             Arc::new(Content { playbook: Arc::clone(playbook), terms, vector })
         });
-        let mut made = made.collect::<Vec<_>>().into_iter();
+        let mut built = built.collect::<Vec<_>>().into_iter();
         for content in contents.iter_mut().filter(|content| content.is_none()) {
-            *content = made.next();
+            *content = built.next();
         }
         let contents: Vec<_> = contents.into_iter().flatten().collect();
         if failure.is_none() {
             remember(&self.known, contents.iter().map(|c| (c.playbook.digest(), Arc::downgrade(c))));
         }
-        Gathered { contents, failure, embedded }
+        Gathered { contents, failure, made }
     }
 
-    /// The vectors of new playbooks, how many of them were computed, and what went wrong.
+    /// The vectors of new playbooks, those of them that were computed, and what went wrong.
     fn embed(
         &self,
         new: &[&Arc<Playbook>],
         progress: &dyn Fn(usize, usize),
-    ) -> (Vec<Option<Vector>>, usize, Option<EmbedError>) {
+    ) -> (Vec<Option<Vector>>, Made, Option<EmbedError>) {
         let pieces = compute::map(new, |playbook| pieces(playbook));
         let keys: Vec<_> = pieces.iter().map(|pieces| self.key(pieces)).collect();
         let mut vectors: Vec<Option<Vector>> = {
@@ -138,13 +156,14 @@ impl Contents {
             let batch_pieces: Vec<&Pieces> = batch.iter().map(|at| &pieces[*at]).collect();
             match self.embed_batch(&batch_pieces) {
                 Ok(made) => batch.iter().zip(made).for_each(|(at, vector)| vectors[*at] = vector),
-                Err(failure) => return (vec![None; new.len()], embedded, Some(failure)),
+                Err(failure) => return (vec![None; new.len()], Vec::new(), Some(failure)),
             }
             embedded += batch.len();
             progress(embedded, missing.len());
         }
         self.share(&keys, &mut vectors);
-        (vectors, embedded, None)
+        let made = missing.iter().filter_map(|at| Some((keys[*at].1, vectors[*at].clone()?))).collect();
+        (vectors, made, None)
     }
 
     /// The sum of the vectors of a playbook's pieces by their weights, at unit length.
@@ -176,7 +195,7 @@ impl Contents {
     }
 
     fn key(&self, pieces: &Pieces) -> (ModelId, Digest) {
-        (self.embedder.about().id, Digest::of_parts(pieces.iter().map(|(text, _)| text.as_bytes())))
+        (self.embedder.about().id, digest_of(pieces))
     }
 }
 
@@ -192,6 +211,10 @@ fn remember<K: Eq + Hash, T: ?Sized>(
         }
         map.insert(key, entry);
     }
+}
+
+fn digest_of(pieces: &Pieces) -> Digest {
+    Digest::of_parts(pieces.iter().map(|(text, _)| text.as_bytes()))
 }
 
 /// What a playbook's vector is made from: title, description and triggers together, the title again by itself, and the

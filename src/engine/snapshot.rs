@@ -36,12 +36,21 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// The snapshot after this one, in which one agent's index is replaced and all others are shared.
+    /// The snapshot at a later revision, in which the indexes of some agents are others, or gone, and the rest are shared.
     #[must_use]
-    pub fn with_agent(&self, agent: AgentId, index: Arc<AgentIndex>) -> Self {
+    pub fn with_agents(
+        &self,
+        revision: Revision,
+        changed: impl IntoIterator<Item = (AgentId, Option<Arc<AgentIndex>>)>,
+    ) -> Self {
         let mut agents = self.agents.clone();
-        agents.insert(agent, index);
-        Self { revision: self.revision.next(), made: Instant::now(), agents }
+        for (agent, index) in changed {
+            match index {
+                Some(index) => agents.insert(agent, index),
+                None => agents.remove(&agent),
+            };
+        }
+        Self { revision, made: Instant::now(), agents }
     }
 
     /// Its revision.

@@ -40,29 +40,26 @@ fn settle(bytes: &[u8], scan: &Scan, overrides: &Overrides, parsed: &mut Parsed)
     let entry = overrides.of(bytes);
     let Verdict::Blocked(level) = scan.verdict() else {
         if let Some(entry) = entry {
-            let message =
-                format!("line {} of the allow file is not needed: nothing here is blocked", entry.line);
+            let message = format!("{} is not needed: nothing here is blocked", entry.by);
             parsed.diagnostics.push(Diagnostic::note(Place::line(1), message));
         }
         return false;
     };
     match entry {
         Some(entry) if level == Level::Critical => {
-            let message =
-                format!("line {} of the allow file has no effect: CRITICAL is never let in", entry.line);
+            let message = format!("{} has no effect: CRITICAL is never let in", entry.by);
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message));
             false
         }
         Some(entry) if parsed.playbook.is_none() => {
-            let message =
-                format!("line {} of the allow file has no effect: the file is no playbook", entry.line);
+            let message = format!("{} has no effect: the file is no playbook", entry.by);
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message));
             false
         }
         Some(entry) if entry.holds() => {
             let message = format!(
-                "let in by line {} of the allow file in spite of its findings: {}",
-                entry.line,
+                "let in by {} in spite of its findings: {}",
+                entry.by,
                 crate::domain::text::escaped(&entry.reason, 500)
             );
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message));
@@ -71,8 +68,8 @@ fn settle(bytes: &[u8], scan: &Scan, overrides: &Overrides, parsed: &mut Parsed)
         Some(entry) => {
             let ruleset = entry.ruleset.as_deref().unwrap_or_default();
             let message = format!(
-                "line {} of the allow file holds for the ruleset {}, the rules are {RULESET} now",
-                entry.line,
+                "{} holds for the ruleset {}, the rules are {RULESET} now",
+                entry.by,
                 crate::domain::text::escaped(ruleset, 40)
             );
             parsed.diagnostics.push(Diagnostic::warning(Place::line(1), message).hint("look at it again"));

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tracing::{error, info, warn};
 
 use super::ServeError;
-use crate::app::catalog::Catalog;
-use crate::app::packs;
+use crate::app::owner::Owner;
 use crate::app::report;
 use crate::config::CatalogConfig;
-use crate::domain::agent::AgentId;
 use crate::domain::playbook::Playbook;
 use crate::domain::text::escaped_path;
 use crate::engine::builder::Builder;
@@ -42,21 +41,17 @@ pub fn builder(config: &CatalogConfig, embedder: Arc<dyn Embedder>) -> Result<Bu
     Ok(Builder::new(embedder).with_calibration(calibration))
 }
 
-/// Loads the first catalogue and, where there are directories, keeps it current.
-pub(super) fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Option<Watch>, ServeError> {
-    let agent = AgentId::default_agent();
+/// Follows the directories of skills, where there are any.
+pub(super) async fn follow(config: &CatalogConfig, owner: &Owner) -> Result<Option<Watch>, ServeError> {
     if config.skills.is_empty() {
-        let playbooks = packs::starter_playbooks();
-        info!(playbook_count = playbooks.len(), "no --skills: serving the starter packs");
-        catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
         return Ok(None);
     }
     info!(directory_count = config.skills.len(), "reading skills");
     let (directory, Refresh { playbooks, reports, .. }) = read_directories(config)?;
     report::log(&reports);
     advise(config, &playbooks);
-    catalog.replace(&agent, playbooks, config.settings).map_err(|error| error.to_string())?;
-    let (catalog, settings) = (Arc::clone(catalog), config.settings);
+    owner.follow_files(playbooks, config.settings).await.map_err(|error| error.to_string())?;
+    let (owner, settings, runtime) = (owner.clone(), config.settings, Handle::current());
     let mut last_failure = String::new();
     let on_change = move |refresh: Result<Refresh, DirectoryError>| match refresh {
         Ok(Refresh { playbooks, reports, mended }) => {
@@ -65,7 +60,7 @@ pub(super) fn load(config: &CatalogConfig, catalog: &Arc<Catalog>) -> Result<Opt
             }
             report::log(&reports);
             report::log_mended(&mended);
-            if let Err(error) = catalog.replace(&agent, playbooks, settings) {
+            if let Err(error) = runtime.block_on(owner.follow_files(playbooks, settings)) {
                 error!(%error, "the last good snapshot stays");
             }
         }

@@ -2,3 +2,4 @@
 
 pub mod directory;
 pub mod model;
+pub mod sqlite;

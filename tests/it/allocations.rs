@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allocation_counter::{AllocationInfo, measure};
+use maitred::app::auth::Gatekeeper;
 use maitred::app::catalog::Catalog;
 use maitred::app::offer::ToolFormat;
 use maitred::app::packs;
@@ -72,7 +73,14 @@ fn a_call_from_the_query_to_the_signed_answer_has_a_bound() {
     assert!(used.count_total <= 32, "{used:?}");
     let answer = reader.select(&request, None).unwrap();
     let slug = answer.menu.items[0].slug.to_string();
-    let load = || LoadRequest { menu_token: &answer.menu_token, slug: &slug, run_id: None, turn_id: None };
+    let anyone = Gatekeeper::default().anyone();
+    let load = || LoadRequest {
+        menu_token: &answer.menu_token,
+        slug: &slug,
+        run_id: None,
+        turn_id: None,
+        principal: &anyone,
+    };
     let used = measured(|| reader.load(load()).unwrap());
     assert!(used.count_total <= 8, "{used:?}");
 }

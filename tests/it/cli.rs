@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -14,8 +15,15 @@ use crate::harness::write;
 
 pub(crate) fn maitred(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_maitred"));
-    command.args(args).stdin(Stdio::null());
+    command.args(args).stdin(Stdio::null()).env("XDG_DATA_HOME", data_of_nobody());
     command
+}
+
+/// A directory for data that no other command has, nor any user.
+fn data_of_nobody() -> PathBuf {
+    static COMMANDS: AtomicUsize = AtomicUsize::new(0);
+    let number = COMMANDS.fetch_add(1, Ordering::Relaxed);
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("data-{}-{number}", std::process::id()))
 }
 
 pub(crate) fn run(args: &[&str]) -> Output {
@@ -160,7 +168,8 @@ impl Served {
         });
         for line in log.lines() {
             let line = line.unwrap();
-            let entry: serde_json::Value = serde_json::from_str(&line).expect("each log line is JSON");
+            let entry: serde_json::Value = serde_json::from_str(&line)
+                .unwrap_or_else(|fault| panic!("a log line is no JSON: {fault}: {line}"));
             self.log.push(line);
             if let Some(address) = entry["listen"].as_str() {
                 address.clone_into(&mut self.address);
@@ -186,7 +195,8 @@ impl Served {
 fn client_and_server_over_a_port_and_a_clean_end() {
     let served = Served::start(&["--listen", "127.0.0.1:0"]);
     let address = served.address.as_str();
-    assert!(served.log.iter().any(|line| line.contains("no --menu-key-file")), "{:?}", served.log);
+    let seeded = "an empty store: the agent begins with the starter packs";
+    assert!(served.log.iter().any(|line| line.contains(seeded)), "{:?}", served.log);
     let table = run(&["client", "--server", address, "select", "write release notes"]);
     check(&table, 0, &["release-notes", "menu_token: "], &[]);
     let answer = json(&run(&[
@@ -250,7 +260,8 @@ fn a_server_of_few_file_descriptors_takes_fewer_connections_and_keeps_room_for_i
 fn serve_after(command: &str) -> (Served, impl BufRead) {
     let serve = "exec \"$0\" serve --listen 127.0.0.1:0 --http 127.0.0.1:0 --log-format json";
     let mut shell = Command::new("sh");
-    shell.args(["-c", &format!("{command}; {serve}"), env!("CARGO_BIN_EXE_maitred")]).stdin(Stdio::null());
+    shell.args(["-c", &format!("{command}; {serve}"), env!("CARGO_BIN_EXE_maitred")]);
+    shell.stdin(Stdio::null()).env("XDG_DATA_HOME", data_of_nobody());
     let mut served = Served::spawn(shell);
     let mut log = BufReader::new(served.child.stderr.take().unwrap());
     served.await_log(&mut log, "serving");
@@ -259,7 +270,7 @@ fn serve_after(command: &str) -> (Served, impl BufRead) {
 
 #[test]
 fn a_server_without_file_descriptors_says_so_once_and_recovers() {
-    let (mut served, mut log) = serve_after("ulimit -n 20");
+    let (mut served, mut log) = serve_after("ulimit -n 28");
     let idle: Vec<_> = (0..60).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
     served.await_log(&mut log, "connections cannot be accepted; trying on");
     drop(idle);

@@ -99,6 +99,8 @@ pub(crate) fn serve_config(skills: Vec<PathBuf>, setup: &Setup<'_>) -> ServeConf
             playbooks_max: setup.playbooks_max,
         },
         listen: Listen::Tcp("127.0.0.1:0".parse().unwrap()),
+        data: None,
+        http_names: Vec::new(),
         menu_key_file: setup.menu_key_file.clone(),
         menu_ttl: Duration::from_mins(15),
         drain: Duration::from_secs(5),

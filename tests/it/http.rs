@@ -17,8 +17,13 @@ async fn probes_and_metrics_answer_to_names_of_this_machine_alone() {
         ("/healthz", "localhost", "200 OK", "ok"),
         ("/readyz", "127.0.0.1:50052", "200 OK", "ready"),
         ("/metrics", "[::1]:50052", "200 OK", "# TYPE maitred_stage_seconds histogram"),
-        ("/metrics", "rebound.example", "421 Misdirected Request", "must be localhost or a loopback address"),
-        ("/", "localhost", "404 Not Found", "try /metrics, /healthz or /readyz"),
+        (
+            "/metrics",
+            "rebound.example",
+            "421 Misdirected Request",
+            "must be localhost, a loopback address or a name given with --http-name",
+        ),
+        ("/", "localhost", "404 Not Found", "/openapi.json lists what there is"),
         ("/%3Cscript%3E", "localhost", "404 Not Found", "there is nothing at /%3Cscript%3E"),
     ] {
         let (found, text) = get(&http, path, host).await;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use maitred::app::auth::Gatekeeper;
 use maitred::app::catalog::Catalog;
 use maitred::app::offer::ToolFormat;
 use maitred::app::ports::SystemClock;
@@ -80,7 +81,13 @@ fn read_until(reader: &Reader, done: &AtomicBool) -> (u64, Revision) {
         );
         assert!(answer.revision >= last, "{} after {last}", answer.revision);
         last = answer.revision;
-        let load = LoadRequest { menu_token: &answer.menu_token, slug: "p3", run_id: None, turn_id: None };
+        let load = LoadRequest {
+            menu_token: &answer.menu_token,
+            slug: "p3",
+            run_id: None,
+            turn_id: None,
+            principal: &Gatekeeper::default().anyone(),
+        };
         let loaded = reader.load(load).unwrap();
         assert_eq!(loaded.playbook.body(), format!("revision {}", loaded.revision));
         assert_eq!(loaded.revised_since_menu, loaded.revision > answer.revision);

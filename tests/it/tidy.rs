@@ -10,9 +10,9 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("format", &["domain"]),
     ("engine", &["domain", "compute"]),
     ("telemetry", &["domain"]),
-    ("app", &["domain", "format", "engine", "telemetry"]),
+    ("app", &["domain", "format", "engine", "telemetry", "compute"]),
     ("store", &["domain", "format", "engine", "app", "compute"]),
-    ("transport", &["domain", "app", "telemetry"]),
+    ("transport", &["domain", "format", "app", "telemetry"]),
     ("config", &["domain", "app", "telemetry", "transport"]),
     ("server", &["domain", "format", "engine", "app", "store", "transport", "config", "telemetry"]),
     (
@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// The only places that may name a dependency.
-const HOMES: [(&str, &[&str]); 36] = [
+const HOMES: [(&str, &[&str]); 40] = [
     ("tonic::", &["transport/grpc"]),
     ("tonic_", &["transport/grpc"]),
     ("prost::", &["transport/grpc"]),
@@ -43,6 +43,10 @@ const HOMES: [(&str, &[&str]); 36] = [
     ("hyper::", &["transport"]),
     ("hyper_util::", &["transport", "server.rs"]),
     ("tower::", &["transport/grpc"]),
+    ("utoipa::", &["transport/http"]),
+    ("utoipa_axum::", &["transport/http/api"]),
+    ("sqlx::", &["store/sqlite"]),
+    ("dirs::", &["config.rs"]),
     ("rustix::", &["server/files.rs"]),
     ("prometheus::", &["telemetry/metrics.rs"]),
     (
@@ -52,6 +56,7 @@ const HOMES: [(&str, &[&str]); 36] = [
             "server",
             "app/catalog.rs",
             "app/lane.rs",
+            "app/owner",
             "app/read.rs",
             "app/turns.rs",
             "cli/mod.rs",

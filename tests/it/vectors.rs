@@ -138,15 +138,15 @@ fn an_edit_embeds_the_edited_playbook_alone_and_equal_ones_are_shared() {
         ]
     };
     let first = build(&builder, some("Cooks soup."), None);
-    assert_eq!(first.embedded, 3);
+    assert_eq!(first.made.len(), 3);
     let second = build(&builder, some("Cooks onion soup."), Some(&first.index));
-    assert_eq!(second.embedded, 1);
+    assert_eq!(second.made.len(), 1);
     let other_agent = build(&builder, some("Cooks soup."), None);
-    assert_eq!(other_agent.embedded, 0);
+    assert_eq!(other_agent.made.len(), 0);
     let shared = first.index.playbooks().zip(other_agent.index.playbooks()).all(|(a, b)| Arc::ptr_eq(a, b));
     assert!(shared, "equal playbooks are one in memory");
     drop((first, second, other_agent));
-    assert_eq!(build(&builder, some("Cooks soup."), None).embedded, 3, "what nobody holds is forgotten");
+    assert_eq!(build(&builder, some("Cooks soup."), None).made.len(), 3, "what nobody holds is forgotten");
 }
 
 /// CASES 2.24.

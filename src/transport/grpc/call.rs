@@ -22,6 +22,7 @@ use super::receive::{Fault, Receiving};
 use super::refusals::rewritten;
 use super::status::{to_grpc, to_status};
 use crate::app::admit::{Deadline, Place, Refusal, too_late};
+use crate::app::auth::Principal;
 use crate::app::error::{Error, Reason};
 use crate::domain::limits::DISCARD_TIME_MAX;
 
@@ -44,6 +45,8 @@ struct OneMessage {
     method: Option<(usize, usize)>,
     arrival: Instant,
     deadline: Deadline,
+    /// Who calls; none where the call is refused.
+    principal: Option<Arc<Principal>>,
     /// The place in the queue, until a processor begins.
     queued: Option<Place>,
     step: Step,
@@ -94,7 +97,8 @@ impl Call {
         step: Step,
     ) -> Self {
         service.shared().metrics.refused(reason);
-        Self::new(service, method, (arrival, Deadline::after(arrival, Some(DISCARD_TIME_MAX))), None, step)
+        let soon = Deadline::after(arrival, Some(DISCARD_TIME_MAX));
+        Self::new(service, method, (arrival, soon), (None, None), step)
     }
 
     /// A stream.
@@ -107,21 +111,27 @@ impl Call {
         service: &Arc<GrpcService>,
         method: (usize, usize),
         times: (Instant, Deadline),
-        queued: Option<Place>,
+        (principal, queued): (Arc<Principal>, Option<Place>),
         (receiving, encoding): (Receiving, Option<HeaderValue>),
     ) -> Self {
-        Self::new(service, Some(method), times, queued, Step::Receiving(receiving, encoding))
+        Self::new(
+            service,
+            Some(method),
+            times,
+            (Some(principal), queued),
+            Step::Receiving(receiving, encoding),
+        )
     }
 
     fn new(
         service: &Arc<GrpcService>,
         method: Option<(usize, usize)>,
         (arrival, deadline): (Instant, Deadline),
-        queued: Option<Place>,
+        (principal, queued): (Option<Arc<Principal>>, Option<Place>),
         step: Step,
     ) -> Self {
         let service = Arc::clone(service);
-        let call = OneMessage { service, method, arrival, deadline, queued, step, timer: None };
+        let call = OneMessage { service, method, arrival, deadline, principal, queued, step, timer: None };
         Self { state: State::OneMessage(call) }
     }
 }
@@ -148,7 +158,9 @@ impl OneMessage {
                 Poll::Pending => self.wait(context),
                 Poll::Ready(Ok(message)) => {
                     let method = self.method.expect("what is received has a method");
-                    let work = self.service.call(method, self.deadline, encoding.take(), message);
+                    let principal = self.principal.take().expect("who is let in is known");
+                    let known = (self.deadline, principal);
+                    let work = self.service.call(method, known, encoding.take(), message);
                     self.step = Step::Working(work);
                     self.work(context)
                 }

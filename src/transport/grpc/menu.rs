@@ -13,6 +13,7 @@ use super::proto::menu_service_server::MenuService;
 use super::proto::{LoadPlaybookRequest, LoadPlaybookResponse, SelectMenuRequest, SelectMenuResponse};
 use super::status::to_status;
 use crate::app::admit::{Admission, Deadline};
+use crate::app::auth::{Principal, Right};
 use crate::app::error::Error;
 use crate::app::lane::Lane;
 use crate::app::read::{LoadRequest, Reader};
@@ -42,12 +43,14 @@ impl MenuRpc {
     async fn select(
         &self,
         message: SelectMenuRequest,
+        principal: &Principal,
         deadline: Deadline,
     ) -> Result<SelectMenuResponse, Error> {
         let metrics = self.reader.metrics();
         let arrival = Instant::now();
         let min_revision = message.min_revision;
         let (select, explain) = convert::select_request(message)?;
+        principal.check(Right::Use(&select.agent_id))?;
         let converted = Instant::now();
         let _permit = self.admission.permit()?;
         metrics.stage(Stage::Admit, converted.elapsed());
@@ -67,7 +70,11 @@ impl MenuRpc {
         Ok(response)
     }
 
-    fn load(&self, message: &LoadPlaybookRequest) -> Result<LoadPlaybookResponse, Error> {
+    fn load(
+        &self,
+        message: &LoadPlaybookRequest,
+        principal: &Principal,
+    ) -> Result<LoadPlaybookResponse, Error> {
         for (field, id) in [("run_id", &message.run_id), ("turn_id", &message.turn_id)] {
             if let Some(id) = id {
                 check_caller_id(field, id)?;
@@ -79,6 +86,7 @@ impl MenuRpc {
             slug: &message.slug,
             run_id: message.run_id.as_deref(),
             turn_id: message.turn_id.as_deref(),
+            principal,
         };
         Ok(convert::load_response(&self.reader.load(load)?))
     }
@@ -90,8 +98,8 @@ impl MenuService for MenuRpc {
         &self,
         request: Request<SelectMenuRequest>,
     ) -> Result<Response<SelectMenuResponse>, Status> {
-        let deadline = deadline(&request);
-        let answer = self.select(request.into_inner(), deadline).await;
+        let (principal, deadline) = (principal(&request), deadline(&request));
+        let answer = self.select(request.into_inner(), &principal, deadline).await;
         answer.map(Response::new).map_err(|error| to_status(&error))
     }
 
@@ -99,9 +107,15 @@ impl MenuService for MenuRpc {
         &self,
         request: Request<LoadPlaybookRequest>,
     ) -> Result<Response<LoadPlaybookResponse>, Status> {
-        let answer = self.load(request.get_ref());
+        let answer = self.load(request.get_ref(), &principal(&request));
         answer.map(Response::new).map_err(|error| to_status(&error))
     }
+}
+
+/// Who calls.
+fn principal<T>(request: &Request<T>) -> Arc<Principal> {
+    let known = request.extensions().get::<Arc<Principal>>();
+    Arc::clone(known.expect("no call reaches a method before it is known whose it is"))
 }
 
 /// When the call's time is over.

@@ -13,6 +13,7 @@ use tonic::server::NamedService;
 use super::bodies::RequestBody;
 use super::status::to_status;
 use crate::app::admit::{Admission, Caller, Deadline, Refusal};
+use crate::app::auth::{Gatekeeper, Principal};
 use crate::telemetry::metrics::{MethodMetrics, Metrics};
 
 /// What a service answers.
@@ -42,7 +43,7 @@ impl Endpoint {
         &self,
         path: Uri,
         encoding: Option<HeaderValue>,
-        deadline: Option<Deadline>,
+        known: Option<(Deadline, Arc<Principal>)>,
         body: RequestBody,
     ) -> Work {
         let mut request = Request::new(body);
@@ -51,8 +52,9 @@ impl Endpoint {
         if let Some(encoding) = encoding {
             request.headers_mut().insert(ENCODING, encoding);
         }
-        if let Some(deadline) = deadline {
+        if let Some((deadline, principal)) = known {
             request.extensions_mut().insert(deadline);
+            request.extensions_mut().insert(principal);
         }
         (self.handler)(request)
     }
@@ -90,6 +92,7 @@ pub struct GrpcService {
 /// What calls need.
 #[derive(Debug)]
 pub(super) struct Shared {
+    pub(super) gatekeeper: Arc<Gatekeeper>,
     pub(super) admission: Arc<Admission>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) draining: CancellationToken,
@@ -107,11 +110,16 @@ impl std::fmt::Debug for GrpcService {
 }
 
 impl GrpcService {
-    pub(super) fn new(admission: Arc<Admission>, metrics: Arc<Metrics>, draining: CancellationToken) -> Self {
+    pub(super) fn new(
+        gatekeeper: Arc<Gatekeeper>,
+        admission: Arc<Admission>,
+        metrics: Arc<Metrics>,
+        draining: CancellationToken,
+    ) -> Self {
         let elsewhere = metrics.method("unknown", "unknown");
         let written = |refusal| to_status(&admission.error(refusal)).into_http::<Body>().headers().clone();
         let refusals = Admission::queue_refusals().map(written).collect();
-        let shared = Arc::new(Shared { admission, metrics, draining, elsewhere, refusals });
+        let shared = Arc::new(Shared { gatekeeper, admission, metrics, draining, elsewhere, refusals });
         Self { entries: Vec::new(), shared }
     }
 
@@ -162,19 +170,14 @@ impl GrpcService {
     pub(super) fn call(
         &self,
         (at, method): (usize, usize),
-        deadline: Deadline,
+        known: (Deadline, Arc<Principal>),
         encoding: Option<HeaderValue>,
         message: Bytes,
     ) -> Work {
         let Entry { kind: Kind::Calls { endpoint, .. }, methods, .. } = &self.entries[at] else {
             unreachable!("what is refused or has streams is not called with a message")
         };
-        endpoint.call(
-            methods[method].path.clone(),
-            encoding,
-            Some(deadline),
-            RequestBody::Whole(Some(message)),
-        )
+        endpoint.call(methods[method].path.clone(), encoding, Some(known), RequestBody::Whole(Some(message)))
     }
 
     /// The service at this place.

@@ -28,6 +28,7 @@ use self::proto::menu_service_server::MenuServiceServer;
 use self::proto::run_service_server::RunServiceServer;
 pub use self::service::OnConnection;
 use crate::app::admit::{Admission, Caller};
+use crate::app::auth::Gatekeeper;
 use crate::app::read::{Reader, SelectAnswer};
 use crate::domain::limits::{ENCODE_BYTES_MAX, MENU_DECODE_BYTES_MAX, PROBE_DECODE_BYTES_MAX};
 use crate::telemetry::metrics::Metrics;
@@ -44,6 +45,7 @@ const REFLECTION: [&str; 1] = ["ServerReflectionInfo"];
 /// cancelled.
 pub async fn services(
     reader: Arc<Reader>,
+    gatekeeper: Arc<Gatekeeper>,
     admission: Arc<Admission>,
     metrics: Arc<Metrics>,
     draining: CancellationToken,
@@ -56,7 +58,7 @@ pub async fn services(
     reporter.set_serving::<MenuServiceServer<menu::MenuRpc>>().await;
     let reflection_v1 = reflection().build_v1().expect(VALID);
     let reflection_v1alpha = reflection().build_v1alpha().expect(VALID);
-    let service = GrpcService::new(admission, metrics, draining)
+    let service = GrpcService::new(gatekeeper, admission, metrics, draining)
         .with_calls(Endpoint::new(menu), &menu::METHODS, Caller::Contract, MENU_DECODE_BYTES_MAX)
         .declared(RunServiceServer::<()>::NAME, &RUN_METHODS)
         .declared(AcpServiceServer::<()>::NAME, &ACP_METHODS)

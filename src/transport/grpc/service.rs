@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use hyper::body::Incoming;
 
@@ -19,6 +20,7 @@ use super::receive::Receiving;
 use super::refusals::no_such_method;
 use super::timeout;
 use crate::app::admit::{Caller, Deadline};
+use crate::app::auth::Principal;
 use crate::app::error::Error;
 use crate::transport::connection::State;
 
@@ -37,6 +39,10 @@ impl GrpcService {
         let method = &entry.methods[place.1];
         match &entry.kind {
             Kind::Calls { whose, bytes_max, .. } => {
+                let principal = match self.identify(*whose, &head.headers) {
+                    Ok(principal) => principal,
+                    Err(error) => return refuse(Some(place), body, &error),
+                };
                 let deadline = Deadline::after(arrival, timeout::given(&head.headers));
                 let receiving = Receiving::new(body, admission, *whose, *bytes_max);
                 let queued = match whose {
@@ -46,7 +52,7 @@ impl GrpcService {
                 match queued {
                     Ok(queued) => {
                         let message = (receiving, encoding(&head.headers));
-                        Call::begun(self, place, (arrival, deadline), queued, message)
+                        Call::begun(self, place, (arrival, deadline), (principal, queued), message)
                     }
                     Err(refusal) => Call::shed(self, place, arrival, receiving, refusal),
                 }
@@ -56,6 +62,20 @@ impl GrpcService {
                 let draining = Box::pin(self.shared().draining.clone().cancelled_owned());
                 let body = RequestBody::Stream(body, draining);
                 Call::stream(endpoint.call(method.path.clone(), encoding(&head.headers), None, body))
+            }
+        }
+    }
+}
+
+impl GrpcService {
+    /// Who calls; probes need no token.
+    fn identify(&self, whose: Caller, headers: &HeaderMap) -> Result<Arc<Principal>, Error> {
+        let gatekeeper = &self.shared().gatekeeper;
+        match whose {
+            Caller::Probe => Ok(gatekeeper.anyone()),
+            Caller::Contract => {
+                let header = headers.get(AUTHORIZATION).map(|header| header.to_str().unwrap_or_default());
+                gatekeeper.identify(header)
             }
         }
     }

@@ -26,8 +26,10 @@ pub(super) fn to_grpc(code: Code) -> GrpcCode {
     match code {
         Code::InvalidArgument => GrpcCode::InvalidArgument,
         Code::NotFound => GrpcCode::NotFound,
+        Code::Unauthenticated => GrpcCode::Unauthenticated,
         Code::PermissionDenied => GrpcCode::PermissionDenied,
         Code::FailedPrecondition => GrpcCode::FailedPrecondition,
+        Code::Conflict => GrpcCode::AlreadyExists,
         Code::ResourceExhausted => GrpcCode::ResourceExhausted,
         Code::Unimplemented => GrpcCode::Unimplemented,
         Code::Unavailable => GrpcCode::Unavailable,

@@ -1,25 +1,36 @@
-//! The HTTP door: metrics and probes.
+//! The HTTP door: what owners and operators do, metrics and probes.
+//!
+//! Even where nobody needs a token it is closed to web pages of others: a name that they made point to this machine is not one of
+//! its names, and what a page of another origin sends is not done.
+
+mod api;
+mod extract;
+mod problem;
+mod views;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{StatusCode, Uri};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use serde::Serialize;
 
+use self::problem::Problem;
+use crate::app::auth::Gatekeeper;
 use crate::app::observe::Observer;
+use crate::app::owner::Owner;
+use crate::app::read::Reader;
 use crate::domain::text;
 
 /// The media type of Prometheus' text format.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The media type of an error.
-const PROBLEM_TYPE: &str = "application/problem+json";
+/// What browsers say of where a request comes from.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Whether the server takes new calls.
 #[derive(Debug, Default)]
@@ -36,22 +47,33 @@ impl Readiness {
     }
 }
 
+/// What this door needs.
 #[derive(Clone, Debug)]
-struct Door {
-    observer: Arc<Observer>,
-    readiness: Arc<Readiness>,
+pub struct Door {
+    /// What is counted.
+    pub observer: Arc<Observer>,
+    /// Whether the server takes new calls.
+    pub readiness: Arc<Readiness>,
+    /// What owners do.
+    pub owner: Owner,
+    /// Who they are.
+    pub gatekeeper: Arc<Gatekeeper>,
+    /// What a turn is tried with.
+    pub reader: Arc<Reader>,
+    /// Names of this server besides those of the machine itself, in lower case.
+    pub names: Arc<[String]>,
 }
 
 /// What this door answers.
-pub fn routes(observer: Arc<Observer>, readiness: Arc<Readiness>) -> Router {
-    Router::new()
+pub fn routes(door: Door) -> Router {
+    api::router()
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
-        .layer(middleware::from_fn(local_names_only))
-        .with_state(Door { observer, readiness })
+        .layer(middleware::from_fn_with_state(door.clone(), no_pages_of_others))
+        .with_state(door)
 }
 
 async fn metrics(State(door): State<Door>) -> Response {
@@ -68,54 +90,77 @@ async fn ready(State(door): State<Door>) -> Response {
 
 async fn nowhere(uri: Uri) -> Response {
     let path = text::escaped(uri.path(), 80);
-    problem(StatusCode::NOT_FOUND, format!("there is nothing at {path}; try /metrics, /healthz or /readyz"))
-}
-
-async fn not_so() -> Response {
-    problem(StatusCode::METHOD_NOT_ALLOWED, "this address is read with GET or HEAD")
-}
-
-/// Refuses web pages of others: a name that they made point to this machine is not a name of it.
-async fn local_names_only(request: Request, next: Next) -> Response {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    if host.is_some_and(is_local) {
-        return next.run(request).await;
-    }
     problem(
-        StatusCode::MISDIRECTED_REQUEST,
-        "the Host header must be localhost or a loopback address: this door is for this machine",
+        StatusCode::NOT_FOUND,
+        format!(
+            "there is nothing at {path}; /openapi.json lists what there is, besides /metrics, /healthz and /readyz"
+        ),
     )
+}
+
+async fn not_so(method: Method) -> Response {
+    let detail = format!("this address is not used with {method}; /openapi.json says how it is");
+    problem(StatusCode::METHOD_NOT_ALLOWED, detail)
+}
+
+/// Refuses web pages of others.
+async fn no_pages_of_others(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let host =
+        text(HOST).filter(|host| is_local(host) || door.names.contains(&name_of(host).to_ascii_lowercase()));
+    let Some(host) = host else {
+        return problem(
+            StatusCode::MISDIRECTED_REQUEST,
+            "the Host header must be localhost, a loopback address or a name given with --http-name: this door is not for pages of others",
+        );
+    };
+    if !request.method().is_safe() && is_foreign(headers, host) {
+        return problem(
+            StatusCode::FORBIDDEN,
+            "this comes from a web page of another origin, and is not done",
+        );
+    }
+    next.run(request).await
+}
+
+/// Whether a browser says that it sends this for a page of another origin.
+fn is_foreign(headers: &HeaderMap, host: &str) -> bool {
+    let is_of_another_site =
+        headers.get(SEC_FETCH_SITE).is_some_and(|site| site != "same-origin" && site != "none");
+    let is_own = |origin: &HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default();
+        origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host))
+    };
+    is_of_another_site || headers.get(ORIGIN).is_some_and(|origin| !is_own(origin))
+}
+
+/// A `Host` header without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
 }
 
 /// Whether a `Host` header names this machine.
 fn is_local(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
+    let name = name_of(host);
     let address = name.trim_start_matches('[').trim_end_matches(']');
     name.eq_ignore_ascii_case("localhost")
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// RFC 9457.
-#[derive(Serialize)]
-struct Problem {
-    title: &'static str,
-    status: u16,
-    detail: String,
-}
-
 fn problem(status: StatusCode, detail: impl Into<String>) -> Response {
-    let title = status.canonical_reason().unwrap_or("Error");
-    let problem = Problem { title, status: status.as_u16(), detail: detail.into() };
-    let json = serde_json::to_string(&problem).expect("a problem is text in a fixed shape");
-    (status, [(CONTENT_TYPE, PROBLEM_TYPE)], json).into_response()
+    Problem::plain(status, detail).into_response()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_local;
+    use axum::http::HeaderMap;
+    use axum::http::header::ORIGIN;
+
+    use super::{SEC_FETCH_SITE, is_foreign, is_local};
 
     #[test]
     fn only_names_of_this_machine_are_local() {
@@ -126,6 +171,30 @@ mod tests {
             ["", "example.org", "localhost.example.org", "127.0.0.1.nip.io:80", "192.0.2.1:50052", ":80", "1"]
         {
             assert!(!is_local(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn what_pages_of_others_send_is_foreign() {
+        let own = "127.0.0.1:50052";
+        for (origin, site, expected) in [
+            (None, None, false),
+            (Some("http://127.0.0.1:50052"), Some("same-origin"), false),
+            (None, Some("none"), false),
+            (Some("http://127.0.0.1:8080"), None, true),
+            (Some("https://example.org"), None, true),
+            (Some("null"), None, true),
+            (None, Some("cross-site"), true),
+            (Some("http://127.0.0.1:50052"), Some("same-site"), true),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            if let Some(site) = site {
+                headers.insert(SEC_FETCH_SITE, site.parse().unwrap());
+            }
+            assert_eq!(is_foreign(&headers, own), expected, "{origin:?} {site:?}");
         }
     }
 }

@@ -228,7 +228,7 @@ fn malformed_overrides_name_their_line() {
         ("\nsha256:12 * x".to_owned(), "line 2: `sha256:12` is not a digest"),
         (format!("{digest} latest x"), "line 1: `latest` is not a ruleset"),
         (format!("{digest} *"), "line 1: there is no reason"),
-        (format!("{digest} * x\n{digest} * y"), "line 2: the digest of line 1 is repeated"),
+        (format!("{digest} * x\n{digest} * y"), "line 2: the digest of line 1 of the allow file is repeated"),
     ] {
         let error = Overrides::parse(&lines).unwrap_err();
         assert!(error.starts_with(fault), "{error}");

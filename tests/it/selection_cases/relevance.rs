@@ -137,13 +137,13 @@ fn another_model_of_equal_dimension_embeds_everything_again_and_an_edit_what_it_
         build(&builder, ten("tidy the shed"), Some(&before.index)),
         build(&Builder::new(open(2)), ten("tidy the shed"), None),
     );
-    assert_eq!((before.embedded, after.embedded), (10, 10));
+    assert_eq!((before.made.len(), after.made.len()), (10, 10));
     assert_eq!(cosines(&after.index), cosines(&alone.index));
     assert!(
         cosines(&after.index).iter().zip(cosines(&before.index)).all(|(new, old)| (new - old).abs() > 1e-6)
     );
     let edited = build(&builder, ten("refund a customer"), Some(&after.index));
-    assert_eq!(edited.embedded, 1);
+    assert_eq!(edited.made.len(), 1);
     let (new, old) = (cosines(&edited.index), cosines(&after.index));
     assert_eq!(new[..9], old[..9]);
     assert!((new[9] - old[9]).abs() > 1e-6);

@@ -1,5 +1,7 @@
 //! What the application needs of the world.
 
+pub mod store;
+
 use std::fmt::Debug;
 use std::time::{SystemTime, UNIX_EPOCH};
 
