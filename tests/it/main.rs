@@ -26,6 +26,7 @@ mod load;
 mod menu;
 mod models;
 mod offer;
+mod owner;
 mod parse;
 mod props;
 mod quality;

@@ -116,3 +116,35 @@ pub(crate) async fn get(address: &str, path: &str, host: &str) -> (String, Strin
     let (status, rest) = text.split_once("\r\n").unwrap();
     (status.to_owned(), rest.to_owned())
 }
+
+/// What the HTTP door answered.
+#[derive(Debug)]
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) json: serde_json::Value,
+}
+
+/// Sends a request to the HTTP door; `headers` are whole lines.
+pub(crate) async fn send(
+    address: &str,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> HttpAnswer {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let headers = headers.iter().fold(String::new(), |lines, line| lines + line + "\r\n");
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    // What is no JSON has none.
+    let json = serde_json::from_str(body).unwrap_or_default();
+    HttpAnswer { status, head: head.to_ascii_lowercase(), json }
+}

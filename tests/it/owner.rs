@@ -1,0 +1,192 @@
+//! What an owner does over HTTP, and that it is there after a restart.
+
+use std::path::Path;
+
+use maitred::server::Running;
+use maitred::store::sqlite::{FILE, Sqlite};
+use serde_json::{Value, json};
+
+use crate::fixture::skill_md;
+use crate::harness::{Setup, serve_config, start};
+use crate::wire::{HttpAnswer, send};
+
+const JSON: &str = "Content-Type: application/json";
+
+/// A server over a directory of data.
+struct Owned(Running);
+
+impl Owned {
+    async fn start(data: &Path) -> Self {
+        let config = serve_config(Vec::new(), &Setup::default());
+        Self(start(maitred::config::ServeConfig { data: Some(data.to_owned()), ..config }).await.unwrap())
+    }
+
+    async fn send(&self, method: &str, path: &str, headers: &[&str], body: &Value) -> HttpAnswer {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let headers = [&[JSON], headers].concat();
+        send(self.0.http.as_ref().unwrap(), method, &format!("/api/agents{path}"), &headers, &body).await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let answer = self.send("GET", path, &[], &Value::Null).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json
+    }
+
+    /// The slugs of a turn's menu.
+    async fn menu(&self, agent: &str, turn: &str, revision: &Value) -> Vec<String> {
+        let body = json!({ "text": turn, "min_revision": revision });
+        let answer = self.send("POST", &format!("/{agent}/menu"), &[], &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let items = answer.json["items"].as_array().unwrap().iter();
+        items.map(|item| item["slug"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn draft(body: &str) -> Value {
+    json!({ "slug": "soup", "description": "Cooks onion soup.", "triggers": ["onion soup"], "body": body })
+}
+
+#[track_caller]
+fn refused(answer: &HttpAnswer, status: u16, reason: &str) {
+    assert_eq!((answer.status, &answer.json["reason"]), (status, &json!(reason)), "{answer:?}");
+    assert!(answer.head.contains("content-type: application/problem+json"), "{}", answer.head);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_store_begins_with_the_starter_packs_once() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Owned::start(data.path()).await;
+    let seeded = server.get("/default").await;
+    assert_eq!((&seeded["playbook_count"], &seeded["playbooks_max"]), (&json!(12), &json!(30)));
+    for slug in ["release-notes", "refund-request"] {
+        let path = format!("/default/playbooks/{slug}");
+        assert_eq!(server.send("DELETE", &path, &["If-Match: *"], &Value::Null).await.status, 200);
+    }
+    server.0.stop().await.unwrap();
+    // What was taken away does not come back.
+    let server = Owned::start(data.path()).await;
+    assert_eq!(server.get("/default").await["playbook_count"], 10);
+    server.0.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_playbook_is_written_edited_rolled_back_and_kept() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Owned::start(data.path()).await;
+    refused(&server.send("POST", "/chef/playbooks", &[], &draft("x")).await, 404, "AGENT_UNKNOWN");
+    assert_eq!(server.send("PUT", "/chef", &[], &json!({})).await.status, 201);
+    let made = server.send("POST", "/chef/playbooks", &[], &draft("Slice the onions.")).await;
+    assert_eq!((made.status, &made.json["playbook"]["status"]), (201, &json!("active")), "{made:?}");
+    assert_eq!(server.menu("chef", "onion soup, please", &made.json["revision"]).await, ["soup"]);
+    let again = server.send("POST", "/chef/playbooks", &[], &draft("Other.")).await;
+    refused(&again, 409, "SLUG_TAKEN");
+    assert_eq!(again.json["facts"]["proposal"], "soup-2");
+
+    let first = made.json["playbook"]["digest"].as_str().unwrap().to_owned();
+    assert!(made.head.contains(&format!("etag: \"{first}\"")), "{}", made.head);
+    let path = "/chef/playbooks/soup";
+    refused(&server.send("PUT", path, &[], &draft("Peel.")).await, 428, "DIGEST_MISSING");
+    let read = format!("If-Match: \"{first}\"");
+    let edited = server.send("PUT", path, &[&read], &draft("Peel them first.")).await;
+    assert_eq!(edited.status, 200, "{edited:?}");
+    let other = format!("If-Match: \"sha256:{}\"", "0".repeat(64));
+    refused(&server.send("DELETE", path, &[&other], &Value::Null).await, 412, "DIGEST_MISMATCH");
+    let rolled = server.send("POST", &format!("{path}/activate"), &[&read], &Value::Null).await;
+    assert_eq!(
+        (rolled.status, &rolled.json["playbook"]["active_digest"]),
+        (200, &json!(first)),
+        "{rolled:?}"
+    );
+    assert!(rolled.json["revision"].as_u64() > edited.json["revision"].as_u64());
+    server.0.stop().await.unwrap();
+
+    let server = Owned::start(data.path()).await;
+    let history = server.get(&format!("{path}/history")).await;
+    let deeds: Vec<_> = history["events"].as_array().unwrap().iter().map(|event| &event["deed"]).collect();
+    assert_eq!(deeds, ["activated", "edited", "created"]);
+    let shown = server.get(&format!("{path}?version=active")).await;
+    assert_eq!((&shown["body"], &shown["digest"]), (&json!("Slice the onions."), &json!(first)));
+    assert_eq!(server.menu("chef", "onion soup, please", &rolled.json["revision"]).await, ["soup"]);
+
+    let reason = json!({ "reason": "it asks for a password" });
+    let revoked = server.send("POST", &format!("{path}/revoke"), &["If-Match: *"], &reason).await;
+    assert_eq!(
+        (revoked.status, &revoked.json["playbook"]["status"]),
+        (200, &json!("revoked")),
+        "{revoked:?}"
+    );
+    assert!(server.menu("chef", "onion soup, please", &revoked.json["revision"]).await.is_empty());
+    refused(
+        &server.send("POST", &format!("{path}/activate"), &[&read], &Value::Null).await,
+        409,
+        "DIGEST_BARRED",
+    );
+    server.0.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_file_of_an_import_has_its_own_outcome() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Owned::start(data.path()).await;
+    server.send("PUT", "/chef", &[], &json!({ "playbooks_max": 2 })).await;
+    let file = |name: &str, content: String| json!({ "name": name, "content": content });
+    let skill = |slug: &str| skill_md(slug, slug, &format!("Cooks {slug}."), "Heat it.");
+    let files = json!({ "files": [
+        file("a", skill("soup")), file("b", "no frontmatter".to_owned()), file("c", skill("soup")),
+        file("d", skill("stew")), file("e", skill("roast")),
+    ]});
+    let path = "/chef/playbooks/import";
+    let wanted = json!(["imported", "refused", "skipped", "imported", "refused"]);
+    for query in ["?dry_run=true", ""] {
+        assert_eq!(server.get("/chef").await["playbook_count"], 0);
+        let answer = server.send("POST", &format!("{path}{query}"), &[], &files).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let of = |key: &str| -> Vec<Value> {
+            answer.json["files"].as_array().unwrap().iter().map(|file| file[key].clone()).collect()
+        };
+        assert_eq!(
+            (json!(of("name")), json!(of("outcome"))),
+            (json!(["a", "b", "c", "d", "e"]), wanted.clone())
+        );
+        assert_eq!(of("reason")[4], "PLAYBOOKS_TOO_MANY");
+        assert_eq!(
+            answer.json["summary"],
+            json!({ "imported": 2, "needs_review": 0, "skipped": 1, "refused": 2 })
+        );
+    }
+    assert_eq!(server.get("/chef").await["playbook_count"], 2);
+    server.0.stop().await.unwrap();
+}
+
+/// A browser sends what a page of another origin makes it send; nothing of it is done.
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_others_write_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Owned::start(data.path()).await;
+    for header in ["Origin: https://example.org", "Origin: null", "Sec-Fetch-Site: cross-site"] {
+        assert_eq!(server.send("PUT", "/chef", &[header], &json!({})).await.status, 403, "{header}");
+    }
+    let http = server.0.http.as_ref().unwrap();
+    let form = send(http, "PUT", "/api/agents/chef", &["Content-Type: text/plain"], "{}").await;
+    assert_eq!(form.status, 415, "{form:?}");
+    assert_eq!(server.send("GET", "/chef", &[], &Value::Null).await.status, 404);
+    server.0.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_be_served_is_refused_and_left_alone() {
+    let open = async |data: &Path| Sqlite::open(data, "maitred serve on here").await.map(drop);
+    let data = tempfile::tempdir().unwrap();
+    let held = Sqlite::open(data.path(), "maitred serve on here").await.unwrap();
+    let error = open(data.path()).await.unwrap_err().to_string();
+    assert!(error.contains("is in use by maitred serve on here, process "), "{error}");
+    drop(held);
+
+    let other = tempfile::tempdir().unwrap();
+    let file = other.path().join(FILE);
+    std::fs::write(&file, "precious notes").unwrap();
+    let error = open(other.path()).await.unwrap_err().to_string();
+    assert!(error.contains("maitred.db is no SQLite database; move it away"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious notes");
+}
