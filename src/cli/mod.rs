@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 
+mod backup;
 mod calibrate;
 mod check;
 mod client;
@@ -44,6 +45,10 @@ enum Command {
     Import(import::Args),
     /// Writes playbooks of a directory or of the library as a zip, as SKILL.md files, or as one file.
     Export(export::Args),
+    /// Writes what a server keeps into a new file, also while it serves.
+    Backup(backup::Args),
+    /// Makes a backup what a server keeps; the server must be stopped.
+    Restore(backup::Args),
     /// Calls a running server.
     Client(client::Args),
     /// Measures how well playbooks are found for labelled turns.
@@ -79,6 +84,8 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Backup(args) => backup::backup(args),
+        Command::Restore(args) => backup::restore(args),
         Command::Client(args) => client::run(args),
         Command::Eval(args) => eval::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

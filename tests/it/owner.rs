@@ -190,3 +190,54 @@ async fn a_database_that_cannot_be_served_is_refused_and_left_alone() {
     assert!(error.contains("maitred.db is no SQLite database; move it away"), "{error}");
     assert_eq!(std::fs::read(&file).unwrap(), b"precious notes");
 }
+
+/// What was withdrawn after the backup stays withdrawn, and no caller sees an older revision than before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_made_while_serving_and_restored() {
+    let data = tempfile::tempdir().unwrap();
+    let (copy, kept) = (data.path().join("copy.db"), data.path().join("kept"));
+    let server = Owned::start(&kept).await;
+    server.send("PUT", "/chef", &[], &json!({})).await;
+    let made = server.send("POST", "/chef/playbooks", &[], &draft("Slice the onions.")).await;
+    let revision = Sqlite::backup(&kept, &copy).await.unwrap();
+    assert_eq!(made.json["revision"], revision.number());
+    let error = Sqlite::backup(&kept, &copy).await.unwrap_err().to_string();
+    assert!(error.contains("copy.db: is there already"), "{error}");
+    let error = Sqlite::restore(&kept, &copy).await.unwrap_err().to_string();
+    assert!(error.contains("is in use by maitred serve on 127.0.0.1:0"), "{error}");
+
+    let stew =
+        json!({ "slug": "stew", "description": "Cooks stew.", "triggers": ["stew"], "body": "Heat it." });
+    server.send("POST", "/chef/playbooks", &[], &stew).await;
+    let reason = json!({ "reason": "it asks for a password" });
+    let revoked = server.send("POST", "/chef/playbooks/soup/revoke", &["If-Match: *"], &reason).await;
+    server.0.stop().await.unwrap();
+
+    // Over another directory, it is as it was.
+    let moved = data.path().join("moved");
+    let restored = Sqlite::restore(&moved, &copy).await.unwrap();
+    assert_eq!((restored.revision, restored.replaced), (revision.next(), None));
+    let server = Owned::start(&moved).await;
+    assert_eq!(server.get("/chef/playbooks/soup").await["status"], "active");
+    server.0.stop().await.unwrap();
+    // Damaged, the directory gets it back, and its revision is far ahead.
+    let file = moved.join(FILE);
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[100..].fill(0x5a);
+    std::fs::write(&file, bytes).unwrap();
+    let config = serve_config(Vec::new(), &Setup::default());
+    let config = maitred::config::ServeConfig { data: Some(moved.clone()), ..config };
+    let error = start(config).await.unwrap_err();
+    assert!(error.contains("maitred.db is damaged") && error.contains("`maitred restore`"), "{error}");
+    let again = Sqlite::restore(&moved, &copy).await.unwrap();
+    assert!(again.revision > restored.revision);
+    assert!(again.replaced.unwrap().exists());
+
+    let restored = Sqlite::restore(&kept, &copy).await.unwrap();
+    assert!(Some(restored.revision.number()) > revoked.json["revision"].as_u64());
+    let server = Owned::start(&kept).await;
+    assert_eq!(server.get("/chef").await["playbook_count"], 1);
+    assert_eq!(server.get("/chef/playbooks/soup").await["status"], "revoked");
+    assert!(server.menu("chef", "onion soup, please", &json!(restored.revision.number())).await.is_empty());
+    server.0.stop().await.unwrap();
+}

@@ -4,6 +4,7 @@
 //! connection writes, and readers never wait for it; a file that is no database of ours, is damaged or is of a newer version is
 //! refused and left as it is; one process has a directory at a time. **Threads**: each connection has one; callers wait without one.
 
+mod backup;
 mod fault;
 mod open;
 mod read;
@@ -14,6 +15,7 @@ use std::fs::File;
 
 use sqlx::SqlitePool;
 
+pub use self::backup::Restored;
 use self::fault::failed;
 use crate::app::ports::store::{AgentRecord, Answer, Commit, GivenAnswer, RequestKey, Store};
 use crate::domain::agent::AgentId;

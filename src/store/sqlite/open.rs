@@ -71,14 +71,14 @@ impl Sqlite {
     }
 }
 
-fn make_dir(dir: &Path) -> Result<(), StoreError> {
+pub(super) fn make_dir(dir: &Path) -> Result<(), StoreError> {
     // Others have no business with playbooks and keys.
     let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|error| unavailable(dir, error))
 }
 
 /// Takes the directory for this process, as long as the file is open.
-fn lock(dir: &Path, server: &str) -> Result<File, StoreError> {
+pub(super) fn lock(dir: &Path, server: &str) -> Result<File, StoreError> {
     let path = dir.join(LOCK_FILE);
     let opened =
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
@@ -115,38 +115,53 @@ fn is_there(file: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Looks at a file before anything is written to it.
-async fn check(file: &Path) -> Result<(), StoreError> {
-    let mut head = [0; HEADER.len()];
-    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
-    if read.is_err() || head != *HEADER {
-        return Err(refused(
-            file,
-            "is no SQLite database; move it away, or give another directory with --data",
-        ));
-    }
-    let mut database = options(file).connect().await.map_err(|error| of_file(file, failed(error)))?;
-    let looked = look(&mut database).await.map_err(|error| of_file(file, failed(error)))?;
-    // A connection that ends badly has still said what it found.
-    let _ = database.close().await;
-    let advice = "restore a backup with `maitred restore`, or move it away";
-    match looked {
+/// Refuses a file that is none of ours, or damaged, before anything is written to it.
+pub(super) async fn check(file: &Path) -> Result<(), StoreError> {
+    let elsewhere = "move it away, or give another directory with --data";
+    match examine(file).await? {
         Looked::Ours => Ok(()),
-        Looked::Foreign => Err(refused(
-            file,
-            "is a database of another program; move it away, or give another directory with --data",
-        )),
+        Looked::NoDatabase => Err(refused(file, &format!("is no SQLite database; {elsewhere}"))),
+        Looked::Foreign => Err(refused(file, &format!("is a database of another program; {elsewhere}"))),
         Looked::Damaged(what) => {
-            Err(refused(file, &format!("is damaged ({}); {advice}", escaped(&what, 160))))
+            let what = escaped(&what, 160);
+            Err(refused(
+                file,
+                &format!(
+                    "is damaged ({what}); put a backup in its place with `maitred restore`, or move it away"
+                ),
+            ))
         }
     }
 }
 
-/// What a database turns out to be.
-enum Looked {
+/// What a file turns out to be.
+pub(super) enum Looked {
     Ours,
+    NoDatabase,
     Foreign,
+    /// With what is wrong.
     Damaged(String),
+}
+
+/// Looks at a file; nothing is written to it.
+pub(super) async fn examine(file: &Path) -> Result<Looked, StoreError> {
+    let mut head = [0; HEADER.len()];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_err() || head != *HEADER {
+        return Ok(Looked::NoDatabase);
+    }
+    let looked = async {
+        let mut database = options(file).connect().await?;
+        let looked = look(&mut database).await?;
+        // A connection that ends badly has still said what it found.
+        let _ = database.close().await;
+        Ok(looked)
+    };
+    match looked.await.map_err(failed) {
+        Ok(looked) => Ok(looked),
+        Err(error) if error.fault == Fault::Damaged => Ok(Looked::Damaged(error.message)),
+        Err(error) => Err(of_file(file, error)),
+    }
 }
 
 async fn look(database: &mut SqliteConnection) -> Result<Looked, sqlx::Error> {
@@ -162,17 +177,17 @@ async fn look(database: &mut SqliteConnection) -> Result<Looked, sqlx::Error> {
     Ok(if found == "ok" { Looked::Ours } else { Looked::Damaged(found) })
 }
 
-fn options(file: &Path) -> SqliteConnectOptions {
+pub(super) fn options(file: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new().filename(file).foreign_keys(true).busy_timeout(BUSY_TIME_MAX)
 }
 
-async fn pool(connections: u32, options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
+pub(super) async fn pool(connections: u32, options: SqliteConnectOptions) -> Result<SqlitePool, sqlx::Error> {
     // What is in memory ends with its connection: none is closed.
     let pool = SqlitePoolOptions::new().max_connections(connections).min_connections(1);
     pool.idle_timeout(None).max_lifetime(None).test_before_acquire(false).connect_with(options).await
 }
 
-async fn migrate(writer: &SqlitePool) -> Result<(), StoreError> {
+pub(super) async fn migrate(writer: &SqlitePool) -> Result<(), StoreError> {
     let migrations = MIGRATIONS.into_iter().map(|(version, name, sql)| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
@@ -195,10 +210,10 @@ fn refused(file: &Path, what: &str) -> StoreError {
 }
 
 /// An error with the file that it is about.
-fn of_file(file: &Path, StoreError { fault, message }: StoreError) -> StoreError {
+pub(super) fn of_file(file: &Path, StoreError { fault, message }: StoreError) -> StoreError {
     StoreError { fault, message: format!("{}: {message}", escaped_path(file)) }
 }
 
-fn unavailable(path: &Path, error: impl std::fmt::Display) -> StoreError {
+pub(super) fn unavailable(path: &Path, error: impl std::fmt::Display) -> StoreError {
     StoreError { fault: Fault::Unavailable, message: format!("{}: {error}", escaped_path(path)) }
 }
