@@ -47,7 +47,8 @@ find_maitred() { # PATH_OR_NOTHING
 start_server() { # LISTEN [FLAG...]
     local log=$work/server.log serving
     : >"$log"
-    "$maitred" serve --listen "$1" --http 127.0.0.1:0 --drain-notice-ms 0 --log-format json "${@:2}" 2>"$log" &
+    # A directory of its own: the user's playbooks are not ours to measure or to change.
+    "$maitred" serve --listen "$1" --data "$work/data" --http 127.0.0.1:0 --drain-notice-ms 0 --log-format json "${@:2}" 2>"$log" &
     server_pid=$!
     for ((i = 0; i < 300; i++)); do
         if serving=$(grep '"message":"serving"' "$log"); then
