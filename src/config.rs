@@ -1,12 +1,13 @@
 //! Raw arguments to a checked configuration. The only reader of the environment, through the arguments.
 
-use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+mod listen;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+pub use self::listen::Listen;
 use crate::app::admit::AdmissionLimits;
 use crate::domain::agent::{AgentSettings, StrayShare, TriggerMatch, Untriggered};
 use crate::domain::limits::{
@@ -39,9 +40,6 @@ const COUNT_MAX: usize = 1_000_000;
 
 /// How long a drain may be made to take: an hour.
 const DRAIN_SECS_MAX: u64 = 60 * 60;
-
-/// Bytes of a Unix socket's path at most, as the system has it.
-const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// Which playbooks, and how their menus are made.
 #[derive(Args, Clone, Debug)]
@@ -225,24 +223,6 @@ pub struct ServeConfig {
     pub http_connections_max: usize,
 }
 
-/// Where to listen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Listen {
-    /// A loopback address.
-    Tcp(SocketAddr),
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl fmt::Display for Listen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
 impl CatalogArgs {
     /// Checks the arguments.
     ///
@@ -343,69 +323,4 @@ pub fn user_data() -> Result<PathBuf, String> {
     let directory =
         dirs::data_dir().ok_or("there is no directory for this user's data: give one with --data DIR")?;
     Ok(directory.join("maitred"))
-}
-
-impl Listen {
-    /// Reads an address and refuses one that others can reach: there is no authentication yet.
-    ///
-    /// # Errors
-    /// A sentence that names the flag and says what to do.
-    pub fn parse(flag: &str, text: &str) -> Result<Self, String> {
-        if let Some(path) = text.strip_prefix("unix:") {
-            if path.is_empty() || path.len() > SOCKET_PATH_BYTES_MAX {
-                return Err(format!(
-                    "{flag} {text}: the path of a Unix socket has 1 to {SOCKET_PATH_BYTES_MAX} bytes, this one has {}",
-                    path.len()
-                ));
-            }
-            return Ok(Self::Unix(path.into()));
-        }
-        let addresses = text.to_socket_addrs().map_err(|error| {
-            format!(
-                "{flag} {text}: {error}; write an address such as {LISTEN_DEFAULT} or unix:/run/maitred.sock"
-            )
-        })?;
-        let addresses: Vec<SocketAddr> = addresses.collect();
-        match addresses.iter().find(|address| !address.ip().to_canonical().is_loopback()) {
-            Some(address) => Err(format!(
-                "{flag} {text}: {} can be reached by others, and this version has no authentication; listen on \
-                 127.0.0.1, [::1] or unix:PATH",
-                address.ip()
-            )),
-            None => {
-                addresses.first().copied().map(Self::Tcp).ok_or_else(|| format!("{flag} {text}: no address"))
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_loopback_and_unix_sockets() {
-        for address in [
-            "127.0.0.1:0",
-            "127.8.9.1:50051",
-            "[::1]:50051",
-            "[::ffff:127.0.0.1]:1",
-            "localhost:50051",
-            "unix:/tmp/m.sock",
-        ] {
-            assert!(Listen::parse("--listen", address).is_ok(), "{address}");
-        }
-        let long = format!("unix:/{}", "x".repeat(107));
-        for (address, sentence) in [
-            ("0.0.0.0:50051", "0.0.0.0 can be reached by others"),
-            ("[::]:50051", ":: can be reached by others"),
-            ("192.0.2.7:50051", "192.0.2.7 can be reached by others"),
-            ("50051", "write an address such as 127.0.0.1:50051"),
-            ("unix:", "1 to 107 bytes, this one has 0"),
-            (long.as_str(), "1 to 107 bytes, this one has 108"),
-        ] {
-            let error = Listen::parse("--listen", address).expect_err(address);
-            assert!(error.contains(sentence), "{error}");
-        }
-    }
 }

@@ -42,7 +42,10 @@
 //! # The route of one edit
 //! 1. [`store::directory`] sees the event, walks, and reads what changed through [`format::parse::parse`]; a broken
 //!    file keeps its last good version.
-//! 2. [`app::catalog::Catalog::replace`], one at a time: [`engine::builder::Builder::build`] on the compute pool.
+//!    Or an owner sends it over HTTP: `transport/http/api`, then [`app::owner`], which takes it through the same gate
+//!    ([`format::gate`]). Either is a commit of the store first ([`app::ports::store`], kept by [`store::sqlite`]), durable before
+//!    anybody hears of it, and that gives the revision.
+//! 2. [`app::catalog::Catalog::follow`], one at a time: [`engine::builder::Builder::build`] on the compute pool, for the agents that changed.
 //!    [`engine::content`] embeds and counts what is new alone; [`engine::nearest`] makes byte codes for thousands of playbooks and a graph for very many.
 //! 3. [`engine::publish::SnapshotCell::publish`] refuses what is not newer, swaps once, and hands the old snapshot to
 //!    the reaper.

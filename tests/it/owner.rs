@@ -78,6 +78,7 @@ async fn a_playbook_is_written_edited_rolled_back_and_kept() {
     assert_eq!(server.send("PUT", "/chef", &[], &json!({})).await.status, 201);
     let made = server.send("POST", "/chef/playbooks", &[], &draft("Slice the onions.")).await;
     assert_eq!((made.status, &made.json["playbook"]["status"]), (201, &json!("active")), "{made:?}");
+    assert_eq!(made.json["playbook"]["revision"], made.json["revision"]);
     assert_eq!(server.menu("chef", "onion soup, please", &made.json["revision"]).await, ["soup"]);
     let again = server.send("POST", "/chef/playbooks", &[], &draft("Other.")).await;
     refused(&again, 409, "SLUG_TAKEN");
@@ -98,6 +99,8 @@ async fn a_playbook_is_written_edited_rolled_back_and_kept() {
         (200, &json!(first)),
         "{rolled:?}"
     );
+    // What was rolled back to is one file again, the one that is exported.
+    assert_eq!(rolled.json["playbook"]["file_digest"], made.json["playbook"]["file_digest"]);
     assert!(rolled.json["revision"].as_u64() > edited.json["revision"].as_u64());
     server.0.stop().await.unwrap();
 

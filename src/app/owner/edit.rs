@@ -1,15 +1,14 @@
-//! Playbooks that are written, edited, activated and withdrawn, one at a time.
+//! Playbooks that are written, edited and deleted, one at a time.
 
 use super::look::Shown;
-use super::serving::read;
 use super::turn::{Turn, unknown_playbook};
-use super::{Actor, Done, Owner, failed};
+use super::{Actor, Done, Owner};
 use crate::app::error::{Error, Reason};
 use crate::app::ports::store::Change;
 use crate::domain::agent::AgentId;
 use crate::domain::digest::Digest;
 use crate::domain::playbook::{Playbook, PlaybookParts};
-use crate::domain::record::{Bar, Deed, Document, Entry, Origin, OverrideRecord, Standing};
+use crate::domain::record::{Deed, Document, Entry, Origin, OverrideRecord, Standing};
 use crate::domain::revision::Revision;
 use crate::domain::slug::Slug;
 use crate::domain::text;
@@ -17,7 +16,7 @@ use crate::format::diagnostic::{Diagnostic, Severity};
 use crate::format::export;
 use crate::format::gate::admit;
 use crate::format::parse::Parsed;
-use crate::format::scan::overrides::{Overrides, check_reason};
+use crate::format::scan::overrides::Overrides;
 
 /// How many names are tried for a playbook whose name is taken.
 const PROPOSALS_MAX: usize = 99;
@@ -99,9 +98,7 @@ impl Owner {
         expected: &Expected,
         actor: &Actor,
     ) -> Result<Done<Shown>, Error> {
-        let mut turn = self.turn(agent, actor).await?;
-        let before = turn.entry(slug)?.clone();
-        check_expected(expected, &before)?;
+        let (mut turn, before) = self.turn_on(agent, slug, expected, actor).await?;
         if draft.slug.as_deref().is_some_and(|name| name != slug.as_str()) {
             return Err(Error::field(
                 "slug",
@@ -132,105 +129,6 @@ impl Owner {
         turn.remove(slug, entry.newest);
         turn.commit().await
     }
-
-    /// Lets a version serve: the newest, or an older one, which is then the newest again.
-    ///
-    /// # Errors
-    /// A version that the playbook never had, that was withdrawn for security, or that the scanner blocks by now.
-    pub async fn activate(
-        &self,
-        agent: &AgentId,
-        slug: &Slug,
-        expected: &Expected,
-        actor: &Actor,
-    ) -> Result<Done<Shown>, Error> {
-        let mut turn = self.turn(agent, actor).await?;
-        let before = turn.entry(slug)?.clone();
-        let digest = match expected {
-            Expected::Version(digest) => *digest,
-            Expected::Any => before.newest,
-            Expected::Missing => return Err(digest_missing(&before)),
-        };
-        if digest != before.newest && Some(digest) != before.active {
-            let history = self.0.store.history(agent, slug).await.map_err(failed)?;
-            if !history.iter().any(|event| event.digest == digest) {
-                return Err(mismatch(digest, &before));
-            }
-        }
-        turn.check_bar(digest)?;
-        let document = self.document(agent, digest).await?;
-        let playbook = read(&document).map_err(failed)?;
-        let parsed = admit(document.text.as_bytes(), &turn.overrides);
-        if parsed.playbook.is_none() {
-            return Err(refused(&parsed, document.text.as_bytes()));
-        }
-        let entry =
-            Entry { newest: digest, active: Some(digest), standing: Standing::Clear, ..before.clone() };
-        if entry != before {
-            turn.put(entry.clone(), Deed::Activated, digest);
-        }
-        let revision = turn.commit().await?;
-        Ok(Done { outcome: Shown::of(entry, playbook, parsed.diagnostics), revision })
-    }
-
-    /// Takes a playbook off the menus; it can be activated again.
-    ///
-    /// # Errors
-    /// A playbook that is not there, or is another than the caller has read.
-    pub async fn deactivate(
-        &self,
-        agent: &AgentId,
-        slug: &Slug,
-        expected: &Expected,
-        actor: &Actor,
-    ) -> Result<Done<Shown>, Error> {
-        let mut turn = self.turn(agent, actor).await?;
-        let before = turn.entry(slug)?.clone();
-        check_expected(expected, &before)?;
-        let entry = Entry { active: None, ..before.clone() };
-        if entry != before {
-            turn.put(entry.clone(), Deed::Deactivated, before.active.unwrap_or(before.newest));
-        }
-        self.shown(turn, entry).await
-    }
-
-    /// Withdraws a playbook for security: no version that is there now serves this agent again, by whatever way.
-    ///
-    /// # Errors
-    /// A playbook that is not there, or is another than the caller has read; no reason.
-    pub async fn revoke(
-        &self,
-        agent: &AgentId,
-        slug: &Slug,
-        expected: &Expected,
-        reason: &str,
-        actor: &Actor,
-    ) -> Result<Done<Shown>, Error> {
-        check_reason(reason).map_err(|fault| Error::field("reason", fault))?;
-        let mut turn = self.turn(agent, actor).await?;
-        let before = turn.entry(slug)?.clone();
-        check_expected(expected, &before)?;
-        let mut versions = vec![before.newest];
-        versions.extend(before.active.filter(|active| *active != before.newest));
-        for digest in versions {
-            if turn.bar(digest).is_none() {
-                let (actor, reason) = (actor.0.clone(), reason.to_owned());
-                let bar = Bar { agent: Some(agent.clone()), digest, reason, actor, unix_secs: turn.now };
-                turn.change(Change::PutBar(bar));
-            }
-        }
-        let entry = Entry { active: None, standing: Standing::Revoked, ..before.clone() };
-        if entry != before {
-            turn.put(entry.clone(), Deed::Revoked, before.newest);
-        }
-        self.shown(turn, entry).await
-    }
-
-    async fn shown(&self, turn: Turn, entry: Entry) -> Result<Done<Shown>, Error> {
-        let playbook = read(&self.document(&turn.record.id, entry.newest).await?).map_err(failed)?;
-        let revision = turn.commit().await?;
-        Ok(Done { outcome: Shown::of(entry, playbook, Vec::new()), revision })
-    }
 }
 
 impl Turn {
@@ -249,8 +147,7 @@ impl Turn {
             edited_unix_secs: self.now,
         };
         self.keep_document(admitted);
-        self.put(entry.clone(), Deed::Created, digest);
-        Ok(entry)
+        Ok(self.put(entry, Deed::Created, digest))
     }
 
     /// Makes what the gate lets in the newest version of a playbook.
@@ -273,8 +170,7 @@ impl Turn {
             ..before.clone()
         };
         self.keep_document(admitted);
-        self.put(entry.clone(), Deed::Edited, digest);
-        Ok(entry)
+        Ok(self.put(entry, Deed::Edited, digest))
     }
 
     fn keep_document(&mut self, admitted: &Admitted) {
@@ -361,7 +257,7 @@ fn standing(parsed: &Parsed) -> Standing {
     }
 }
 
-fn refused(parsed: &Parsed, bytes: &[u8]) -> Error {
+pub(super) fn refused(parsed: &Parsed, bytes: &[u8]) -> Error {
     let first = parsed.refusal().map(ToString::to_string).unwrap_or_default();
     Error::new(Reason::PlaybookRefused, first)
         .with("file", Digest::of_bytes(bytes).to_string())
@@ -404,7 +300,7 @@ pub(super) fn check_expected(expected: &Expected, entry: &Entry) -> Result<(), E
     }
 }
 
-fn mismatch(digest: Digest, entry: &Entry) -> Error {
+pub(super) fn mismatch(digest: Digest, entry: &Entry) -> Error {
     let message = format!(
         "the playbook \"{}\" has no version {digest}; the newest is {}: read it again",
         entry.slug, entry.newest
@@ -412,7 +308,7 @@ fn mismatch(digest: Digest, entry: &Entry) -> Error {
     Error::new(Reason::DigestMismatch, message).with("digest", entry.newest.to_string())
 }
 
-fn digest_missing(entry: &Entry) -> Error {
+pub(super) fn digest_missing(entry: &Entry) -> Error {
     let message = format!(
         "say which version of \"{}\" you have read: send `If-Match: \"<digest>\"`, or `If-Match: *` for any",
         entry.slug
@@ -421,6 +317,20 @@ fn digest_missing(entry: &Entry) -> Error {
 }
 
 impl Owner {
+    /// Waits for the right to write to a playbook that its caller has read.
+    pub(super) async fn turn_on(
+        &self,
+        agent: &AgentId,
+        slug: &Slug,
+        expected: &Expected,
+        actor: &Actor,
+    ) -> Result<(Turn, Entry), Error> {
+        let turn = self.turn(agent, actor).await?;
+        let entry = turn.entry(slug)?.clone();
+        check_expected(expected, &entry)?;
+        Ok((turn, entry))
+    }
+
     /// The document of a digest that an entry refers to.
     pub(super) async fn document(&self, agent: &AgentId, digest: Digest) -> Result<Document, Error> {
         let found = self.0.documents(agent, &[digest]).await?;

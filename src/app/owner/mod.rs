@@ -4,6 +4,7 @@
 //! the index of the agent is built and published, and a change that was begun is finished whether its caller waits or not; no
 //! text is kept that the gate has not seen. **Threads**: shared by all requests; readers of the catalogue never wait for it.
 
+mod activate;
 mod agents;
 mod edit;
 mod files;

@@ -118,16 +118,18 @@ impl Turn {
         self.changes.push(change);
     }
 
-    /// Makes a playbook what `entry` says, and remembers who did what to which version.
-    pub(super) fn put(&mut self, entry: Entry, deed: Deed, digest: Digest) {
+    /// Makes a playbook what `entry` says, and remembers who did what to which version. Returns it as it will be kept.
+    pub(super) fn put(&mut self, entry: Entry, deed: Deed, digest: Digest) -> Entry {
+        let entry = Entry { revision: self.revision.next(), ..entry };
         let event = self.event(deed, digest);
         self.changes.push(Change::Happened(self.record.id.clone(), entry.slug.clone(), event));
         self.changes.push(Change::PutEntry(self.record.id.clone(), entry.clone()));
         let entries = &mut self.record.entries;
         match entries.binary_search_by(|other| other.slug.cmp(&entry.slug)) {
-            Ok(at) => entries[at] = entry,
-            Err(at) => entries.insert(at, entry),
+            Ok(at) => entries[at] = entry.clone(),
+            Err(at) => entries.insert(at, entry.clone()),
         }
+        entry
     }
 
     /// Takes a playbook away.

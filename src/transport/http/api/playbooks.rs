@@ -129,7 +129,7 @@ pub(super) async fn deactivate(
     Ok(changed(StatusCode::OK, &done))
 }
 
-/// Withdraws a playbook for security: the versions that are there now never serve this agent again.
+/// Withdraws a playbook for security: neither its newest version nor the one that serves comes back to this agent, by whatever way.
 #[utoipa::path(post, path = "/api/agents/{agent}/playbooks/{slug}/revoke", tag = "playbooks",
     params(("agent" = String, Path), ("slug" = String, Path), ("If-Match" = String, Header, description = "The digest that was read, or *")),
     request_body = ReasonView,
