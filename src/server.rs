@@ -104,6 +104,7 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
     let admission = Arc::new(Admission::new(config.admission, Arc::clone(&metrics)));
     let signer = signer(&config, &store).await?;
     let reader = Arc::new(Reader::new(&catalog, signer, world.clock, Arc::clone(&metrics)));
+    let usage = Arc::clone(reader.usage());
     let observer = Arc::new(Observer::new(Arc::clone(&metrics), Arc::clone(&admission), catalog.cell()));
     let door = http::Door {
         observer: Arc::clone(&observer),
@@ -118,10 +119,16 @@ pub async fn start(config: ServeConfig, world: World) -> Result<Running, ServeEr
         (listener.address().to_owned(), http_listener.as_ref().map(|http| http.address().to_owned()));
     let (stop, stopped) = oneshot::channel();
     info!(%listen, http = http.as_deref().unwrap_or("off"), "serving");
+    let (stop_counting, counting_stopped) = oneshot::channel();
+    let counting = tokio::spawn(async move { usage.keep_on(store.as_ref(), counting_stopped).await });
     let telling = tokio::spawn(rivals::tell(Arc::clone(&catalog)));
     let served = tokio::spawn(async move {
         doors.serve(listener, http_listener, stopped).await;
         telling.abort();
+        drop(stop_counting);
+        if counting.await.is_err() {
+            warn!("usage was not kept at the end, by a fault of ours");
+        }
         drop(watching);
     });
     Ok(Running { listen, http, catalog, observer, stop, served })

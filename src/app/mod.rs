@@ -16,3 +16,4 @@ pub mod read;
 pub mod report;
 pub mod token;
 pub mod turns;
+pub mod usage;

@@ -19,6 +19,7 @@ use super::offer::{self, Tool, ToolFormat};
 use super::owner::unknown_agent;
 use super::ports::Clock;
 use super::token::{Binding, Claims, MenuSigner};
+use super::usage::UsageCounts;
 use crate::domain::agent::AgentId;
 use crate::domain::digest::Digest;
 use crate::domain::limits::{MIN_REVISION_WAIT_MAX, SELECT_HERE_MAX};
@@ -53,6 +54,7 @@ pub struct Reader {
     clock: Arc<dyn Clock>,
     embedder: Arc<dyn Embedder>,
     metrics: Arc<Metrics>,
+    usage: Arc<UsageCounts>,
     /// When it was last told that the model fails.
     failing_told: AtomicU64,
 }
@@ -143,7 +145,14 @@ impl Reader {
     pub fn new(catalog: &Catalog, signer: MenuSigner, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         let embedder = Arc::clone(catalog.embedder());
         let (cell, revisions) = (catalog.cell(), catalog.revisions());
-        Self { cell, revisions, signer, clock, embedder, metrics, failing_told: AtomicU64::new(0) }
+        let (usage, failing_told) = (Arc::default(), AtomicU64::new(0));
+        Self { cell, revisions, signer, clock, embedder, metrics, usage, failing_told }
+    }
+
+    /// How often playbooks are offered and loaded.
+    #[must_use]
+    pub fn usage(&self) -> &Arc<UsageCounts> {
+        &self.usage
     }
 
     /// Where the times of a call's steps go.
@@ -214,6 +223,7 @@ impl Reader {
         };
         self.metrics.stage(Stage::Sign, began.elapsed());
         self.metrics.menu(&answer.menu);
+        self.usage.offered(&request.agent_id, &answer.menu.items, now);
         Ok(answer)
     }
 
@@ -241,24 +251,22 @@ impl Reader {
         if request.slug.is_empty() {
             return Err(Error::field("slug", "is empty: send one of the menu's slugs"));
         }
-        let claims = self.signer.verify(
-            request.menu_token,
-            request.run_id,
-            request.turn_id,
-            self.clock.unix_secs(),
-        )?;
+        let now = self.clock.unix_secs();
+        let claims = self.signer.verify(request.menu_token, request.run_id, request.turn_id, now)?;
         request.principal.check(Right::Use(&claims.agent))?;
         let offered = offered_digest(&claims, request.slug)?;
         let slug = Slug::parse(request.slug).map_err(|error| Error::field("slug", error))?;
-        self.cell.read(|snapshot| {
+        let answer = self.cell.read(|snapshot| {
             let index = snapshot.agent(&claims.agent).ok_or_else(|| unknown_agent(&claims.agent))?;
             let playbook = index.playbook(&slug).ok_or_else(|| withdrawn(&slug))?;
-            Ok(LoadAnswer {
+            Ok::<_, Error>(LoadAnswer {
                 playbook: Arc::clone(playbook),
                 revised_since_menu: *playbook.digest().bytes() != offered,
                 revision: snapshot.revision(),
             })
-        })
+        })?;
+        self.usage.loaded(&claims.agent, &slug, now);
+        Ok(answer)
     }
 
     /// Says in the log that menus are made without the semantic pass: to whoever looks at empty menus, that may look like

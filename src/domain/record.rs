@@ -224,6 +224,24 @@ pub struct Usage {
     pub last_unix_secs: u64,
 }
 
+impl Usage {
+    /// Of a playbook that was never offered.
+    #[must_use]
+    pub fn none(slug: Slug) -> Self {
+        let (offered_always_on, offered_trigger, offered_semantic) = (0, 0, 0);
+        Self { slug, offered_always_on, offered_trigger, offered_semantic, loaded: 0, last_unix_secs: 0 }
+    }
+
+    /// Adds the counts of the same playbook at another time.
+    pub fn add(&mut self, other: &Self) {
+        self.offered_always_on += other.offered_always_on;
+        self.offered_trigger += other.offered_trigger;
+        self.offered_semantic += other.offered_semantic;
+        self.loaded += other.loaded;
+        self.last_unix_secs = self.last_unix_secs.max(other.last_unix_secs);
+    }
+}
+
 /// A bearer token that was handed out: what it allows, and its digest; the token itself is kept nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use maitred::server::Running;
 use maitred::store::sqlite::{FILE, Sqlite};
+use maitred::transport::grpc::proto::menu_service_client::MenuServiceClient;
 use serde_json::{Value, json};
 
 use crate::fixture::skill_md;
-use crate::harness::{Setup, serve_config, start};
+use crate::harness::{Setup, load_request, serve_config, start, turn_request};
 use crate::wire::{HttpAnswer, send};
 
 const JSON: &str = "Content-Type: application/json";
@@ -243,4 +244,29 @@ async fn a_backup_is_made_while_serving_and_restored() {
     assert_eq!(server.get("/chef/playbooks/soup").await["status"], "revoked");
     assert!(server.menu("chef", "onion soup, please", &json!(restored.revision.number())).await.is_empty());
     server.0.stop().await.unwrap();
+}
+
+/// What a server counted is there after it; turns that an owner tries are not counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_offered_and_loaded_is_counted() {
+    let data = tempfile::tempdir().unwrap();
+    for round in 1..=2_u64 {
+        let server = Owned::start(data.path()).await;
+        let mut client = MenuServiceClient::connect(format!("http://{}", server.0.listen)).await.unwrap();
+        let menu = client.select_menu(turn_request("write release notes")).await.unwrap().into_inner();
+        client.load_playbook(load_request(&menu.menu_token, "release-notes")).await.unwrap();
+        server.menu("default", "write release notes", &json!(1)).await;
+        drop(client);
+        server.0.stop().await.unwrap();
+
+        let server = Owned::start(data.path()).await;
+        let usage = server.get("/default/usage").await;
+        let counted = usage["playbooks"].as_array().unwrap().iter();
+        let notes = counted.clone().find(|usage| usage["slug"] == "release-notes").unwrap();
+        let offered = ["offered_always_on", "offered_trigger", "offered_semantic"];
+        let offered: u64 = offered.iter().map(|reason| notes[reason].as_u64().unwrap()).sum();
+        assert_eq!((offered, notes["loaded"].as_u64()), (round, Some(round)), "{usage}");
+        assert!(notes["last_unix_secs"].as_u64() > Some(1_700_000_000));
+        server.0.stop().await.unwrap();
+    }
 }

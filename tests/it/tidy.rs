@@ -59,6 +59,7 @@ const HOMES: [(&str, &[&str]); 40] = [
             "app/owner",
             "app/read.rs",
             "app/turns.rs",
+            "app/usage.rs",
             "cli/mod.rs",
         ],
     ),

@@ -92,7 +92,7 @@ pub(super) async fn let_in(
     Ok((StatusCode::CREATED, Sent(OverrideView::of(&record))).into_response())
 }
 
-/// How often the playbooks of an agent were offered and loaded.
+/// How often the playbooks of an agent were offered and loaded, ten seconds behind at most; what a crash loses is no more.
 #[utoipa::path(get, path = "/api/agents/{agent}/usage", tag = "agents", params(("agent" = String, Path)),
     responses((status = 200, body = UsagesView), (status = "default", body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn usage(State(door): State<Door>, owner: OwnerOf) -> Result<Sent<UsagesView>, Error> {
