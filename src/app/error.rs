@@ -73,8 +73,6 @@ pub enum Reason {
     VersionUnknown,
     /// There is a playbook of this name.
     SlugTaken,
-    /// There is such an agent.
-    AgentExists,
     /// The agent has as many playbooks as it may have.
     PlaybooksTooMany,
     /// The format or the scanner refuses the playbook.
@@ -128,7 +126,6 @@ impl Reason {
             Self::PlaybookUnknown => ("PLAYBOOK_UNKNOWN", Code::NotFound),
             Self::VersionUnknown => ("VERSION_UNKNOWN", Code::NotFound),
             Self::SlugTaken => ("SLUG_TAKEN", Code::Conflict),
-            Self::AgentExists => ("AGENT_EXISTS", Code::Conflict),
             Self::PlaybooksTooMany => ("PLAYBOOKS_TOO_MANY", Code::Conflict),
             Self::PlaybookRefused => ("PLAYBOOK_REFUSED", Code::InvalidArgument),
             Self::DigestBarred => ("DIGEST_BARRED", Code::Conflict),

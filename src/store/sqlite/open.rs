@@ -92,7 +92,7 @@ pub(super) fn lock(dir: &Path, server: &str) -> Result<File, StoreError> {
             let holder = if holder.trim().is_empty() { "another process" } else { holder.trim() };
             let holder = escaped(holder, 200);
             let message = format!(
-                "the directory {} is in use by {holder}; stop that, or ask it (--server)",
+                "the directory {} is in use by {holder}; stop that first, or give another directory with --data",
                 escaped_path(dir)
             );
             return Err(StoreError { fault: Fault::Unavailable, message });
